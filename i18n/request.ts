@@ -1,7 +1,6 @@
 import { cookies, headers } from 'next/headers'
 import { getRequestConfig } from 'next-intl/server'
-import { readEnv } from '#lib/config/env.ts'
-import { hasMailServer } from '#lib/config/locations.ts'
+import { hasMailServer, readEnv } from '#lib/config/env.ts'
 import { type Locale, localeOf } from '#lib/domains/accounts/rules.ts'
 import { memoize } from '#lib/kernel/memoize.ts'
 import { chosenLocale, chosenZone, embeddedLocale } from './choice.ts'

@@ -1,24 +1,26 @@
 import packageJson from '#package.json' with { type: 'json' }
+import { limiterMeasures } from './access/limiter.ts'
 import { tokenLookup } from './access/token-lookup.ts'
-import { composeDigest } from './composition/digest.ts'
-import { createDomainModules } from './composition/domain-modules.ts'
-import { createErasures } from './composition/erasures.ts'
-import { createFoundation } from './composition/foundation.ts'
-import { createPeopleModules } from './composition/people-modules.ts'
+import { createErasures, createModules, createPeopleModules } from './composition/modules.ts'
 import { collectPersonalData } from './composition/personal-data.ts'
-import { composeCompliance, composeMetrics, composeService, operationsOf } from './composition/reports.ts'
 import type { Env } from './config/env.ts'
-import { deletionRows } from './domains/erasure/writes.ts'
+import { erasureMeasures } from './domains/erasure/evidence.ts'
+import { isLate, llmLogMeasures, logLateness } from './domains/llm-log/jobs.ts'
+import { requestMeasures } from './domains/privacy-requests/module.ts'
 import { closeLostRequest, lostRequests, lostRequestsWatch } from './domains/privacy-requests/noted-deadlines.ts'
-import type { RetentionStores } from './domains/retention/retention-manager.ts'
-import type { CaptureEvent } from './domains/telemetry/capture.ts'
+import { retentionMeasures } from './domains/retention/module.ts'
+import { type CaptureEvent, telemetryMeasures } from './domains/telemetry/capture.ts'
 import { createEntryPoints } from './http/entry-points.ts'
+import { createMetrics } from './http/metrics.ts'
+import { serviceUseCases } from './http/service.ts'
+import { queueMeasures } from './jobs/queue.ts'
 import { type Clock, systemClock } from './kernel/clock.ts'
 import type { DataSource } from './kernel/data-source.ts'
-import { type DomainModule, mergeUseCases } from './kernel/module.ts'
+import { type DomainModule, mergeUseCases, operationsOf } from './kernel/module.ts'
 import type { AuditAction } from './kernel/operation.ts'
 import { exportTelemetry } from './platform/opentelemetry.ts'
 import { openPlatform, type Patience } from './platform/platform.ts'
+import { storeChecks, storeMeasures } from './platform/store-states.ts'
 import type { Database } from './stores/postgres/database.ts'
 
 /** A query of the audit log by server code; times are inclusive. */
@@ -59,55 +61,51 @@ function compose({
   patience = {},
   replaysByItself = false,
 }: AppOptions) {
-  const foundation = createFoundation(openPlatform({ env, clock, patience }))
-  const { db, log } = foundation
-  const data = collectPersonalData(foundation, moreDataSources(db))
-  const peopleModules = createPeopleModules(foundation)
-  const erasures = createErasures(foundation, data, peopleModules, { interrupt, replaysByItself })
-  const retentionStores: RetentionStores = {
-    db,
-    clock,
-    deletionRows,
-    expiring: data.expiring,
-    audit: log.auditWithin,
-  }
-  const erasurePatience = patience.erasure
-  const modules = createDomainModules({
-    foundation,
-    data,
-    peopleModules,
-    erasures,
-    retentionStores,
-    erasurePatience,
+  const platform = openPlatform({ env, clock, patience })
+  const { db, ledger, limiter, sites, stateOf, telemetry } = platform
+  const data = collectPersonalData(platform, moreDataSources(db))
+  const people = createPeopleModules(platform)
+  const erasures = createErasures(platform, data, people, { interrupt, replaysByItself })
+  const { modules, digest, retention } = createModules(platform, data, people, erasures, patience.erasure)
+  const checks = storeChecks(sites, stateOf)
+  const restored = erasures.restored.state
+  const metrics = createMetrics(() => [
+    requestMeasures(db),
+    erasureMeasures(db, restored),
+    retentionMeasures(db),
+    llmLogMeasures(db),
+    telemetryMeasures(telemetry),
+    limiterMeasures(limiter),
+    queueMeasures(db),
+    storeMeasures(checks),
+  ])
+  const service = serviceUseCases({
+    metrics,
+    checks,
+    operations: operationsOf(modules).map(({ operation }) => operation),
+    version: packageJson.version,
+    restored,
+    lateness: {
+      llm_log: async () => isLate(await logLateness(db, clock.now())),
+      requests_lost: lostRequestsWatch(db, ledger),
+    },
   })
-  const compliance = composeCompliance(foundation, data, modules)
-  const digest = composeDigest(foundation, peopleModules, compliance)
-  const metrics = composeMetrics(foundation, erasures)
-  const areRequestsLost = lostRequestsWatch(db, foundation.ledger)
-  const service = composeService(foundation, erasures, { metrics, areRequestsLost }, [...modules, compliance])
-  const all = [...modules, compliance, { useCases: { service } }] as const
-  return { foundation, data, erasures, retentionStores, modules, metrics, service, digest, all }
+  const all = [...modules, { useCases: { service } }] as const
+  return { platform, data, erasures, retention, metrics, service, digest, all }
 }
 
 /** The composition root. Connects to nothing before the first request. */
 export function createApp(options: AppOptions) {
-  const { foundation, data, erasures, retentionStores, modules, metrics, service, digest, all } = compose(options)
-  const { clock, db, env, ledger, limiter, log, mail, origin, pipeline, secret, stores, telemetry } = foundation
-  const { engine, expectedRetention, readings, replay, restored, writeMissingRows } = erasures
+  const { platform, data, erasures, retention, metrics, service, digest, all } = compose(options)
+  const { clock, db, env, ledger, limiter, log, mail, stores, telemetry } = platform
+  const { restored } = erasures
   const named = mergeUseCases(all)
   const lookup = tokenLookup(db, clock)
   const entryPoints = createEntryPoints({
-    db,
-    clock,
-    env,
-    pipeline,
-    limiter,
+    ...platform,
     lookup,
     metrics,
-    origin,
     restored,
-    secret,
-    telemetry,
     accounts: named.accounts,
     settings: named.settings,
     tokens: named.tokens,
@@ -123,37 +121,37 @@ export function createApp(options: AppOptions) {
     useCases: operationsOf(all),
     /** Stores by name, for server code. */
     stores: {
-      ...retentionStores,
+      ...retention.stores,
       auditLog: {
         /** A page of entries, newest first. `nextCursor` leads to the next page; null after the last one. */
         query: ({ agentId, action, from, to, cursor, limit }: AuditQuestion) =>
           named.audit.query({ agent_id: agentId, action, from, to, cursor }, clock.now(), limit),
       },
     },
-    jobs: [...modules.flatMap((module: DomainModule) => module.jobs ?? []), ...digest],
+    jobs: [...all.flatMap((module: DomainModule) => module.jobs ?? []), ...digest],
     ...data,
-    storeLocations: foundation.storeLocations,
-    assessedLocations: foundation.assessedLocations,
-    regions: foundation.regions,
+    storeLocations: platform.storeLocations,
+    assessedLocations: platform.assessedLocations,
+    regions: platform.regions,
     /** Stores outside our own tables for data derived from people's messages. */
     stored: stores,
     db,
-    pipeline,
+    pipeline: platform.pipeline,
     env,
-    erasures: engine.records,
-    subjectErasures: engine.runs,
-    completeReadings: readings,
-    replayErasures: replay,
-    writeMissingRows,
+    erasures: erasures.records,
+    subjectErasures: erasures.runs,
+    completeReadings: erasures.readings,
+    replayErasures: erasures.replay,
+    writeMissingRows: erasures.writeMissingRows,
     /** Open privacy requests that a restored database lacks. */
     lostRequests: () => lostRequests(db, ledger),
     closeLostRequest: (id: string) => closeLostRequest(db, ledger, id, clock.now()),
     /** What an erasure would retain, in the words of its receipt. */
-    expectedRetention,
+    expectedRetention: erasures.expectedRetention,
     /** Whether the database has every erasure of the ledger. */
     restored,
-    signer: foundation.signer,
-    suppressionKeys: foundation.suppressionKeys,
+    signer: platform.signer,
+    suppressionKeys: platform.suppressionKeys,
     ledger,
     mail,
     /** The telemetry service; `telemetry` is the domain's use cases. */

@@ -1,8 +1,9 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { link, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { errorCode } from '#lib/kernel/error-code.ts'
+import type { Env } from './env.ts'
 
 /** Error codes of file systems without hard links. */
 const unlinked = new Set<string | undefined>(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'])
@@ -47,3 +48,19 @@ export async function dataFolderMark(dataDir: string): Promise<string> {
   const [id, { ino }] = [await readFile(path, 'utf8'), await stat(path, { bigint: true })]
   return createHash('sha256').update(`${id} ${ino}`).digest('base64url').slice(0, 22)
 }
+
+/** The folder of prepared exports. */
+export const exportsFolder = ({ KP_DATA_DIR }: Pick<Env, 'KP_DATA_DIR'>): string => resolve(KP_DATA_DIR, 'exports')
+/**
+ * The folder of the snapshots' wrapped keys. The comment tells the bundler that the path is known only at run time: otherwise it lists the
+ * whole project as files of every route.
+ */
+export const snapshotKeysFolder = ({
+  KP_SNAPSHOT_KEYS_DIR: folder,
+  KP_DATA_DIR,
+}: Pick<Env, 'KP_SNAPSHOT_KEYS_DIR' | 'KP_DATA_DIR'>): string =>
+  resolve(/* turbopackIgnore: true */ folder ?? join(KP_DATA_DIR, 'snapshot-keys'))
+
+/** Whether the keys of snapshots are in the bucket of KP_FILES_URL. A folder that the operator named comes first. */
+export const areSnapshotKeysInBucket = (env: Pick<Env, 'KP_FILES_URL' | 'KP_SNAPSHOT_KEYS_DIR'>): boolean =>
+  env.KP_FILES_URL !== undefined && env.KP_SNAPSHOT_KEYS_DIR === undefined

@@ -293,6 +293,9 @@ export function telemetryTarget(env: TelemetrySettings): { host: string; key: st
   return host === undefined || key === undefined || !KP_TELEMETRY || !BARDO_TELEMETRY ? undefined : { host, key }
 }
 
+/** Whether emails are sent. Otherwise they are only stored in a folder, from which an admin can forward them. */
+export const hasMailServer = (env: Pick<Env, 'KP_SMTP_URL'>): boolean => env.KP_SMTP_URL !== undefined
+
 export interface OpenIdProvider {
   issuer: string
   clientId: string

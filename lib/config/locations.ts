@@ -1,4 +1,4 @@
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import {
   parseRegions,
   regionOfHost,
@@ -11,7 +11,8 @@ import { isInDataFolder, ledgerFolder } from '#lib/stores/ledger/ledger-place.ts
 import { objectsAddress } from '#lib/stores/objects/address.ts'
 import { isEmbedded } from '#lib/stores/postgres/cluster.ts'
 import type { RememberedPort } from '#lib/stores/registered-store.ts'
-import { BadVariable, type Env, telemetryTarget } from './env.ts'
+import { areSnapshotKeysInBucket, exportsFolder, snapshotKeysFolder } from './data-folder.ts'
+import { BadVariable, type Env, hasMailServer, telemetryTarget } from './env.ts'
 
 /**
  * Where data is stored and who else receives some of it, as far as the settings show: kinds of places, never their addresses. KP_REGIONS
@@ -63,9 +64,6 @@ type Settings = Pick<
 
 const objectsKind = (url: string | undefined): StoreLocations['objects'] =>
   url === undefined || url.startsWith('file:') ? 'folder' : url.startsWith('gs:') ? 'gcs' : 's3'
-
-/** Whether emails are sent. Otherwise they are only stored in a folder, from which an admin can forward them. */
-export const hasMailServer = (env: Pick<Settings, 'KP_SMTP_URL'>): boolean => env.KP_SMTP_URL !== undefined
 
 export const storeLocationsOf = (env: Settings): StoreLocations => ({
   postgresql: isEmbedded(env.DATABASE_URL, env.KP_DATA_DIR) ? 'embedded' : 'server',
@@ -188,22 +186,6 @@ function checkpointsSite({ KP_CHECKPOINTS_URL: url }: Settings): Omit<Site, 'nam
     within: null,
   }
 }
-
-/** The folder of prepared exports. */
-export const exportsFolder = ({ KP_DATA_DIR }: Pick<Env, 'KP_DATA_DIR'>): string => resolve(KP_DATA_DIR, 'exports')
-/**
- * The folder of the snapshots' wrapped keys. The comment tells the bundler that the path is known only at run time: otherwise it lists the
- * whole project as files of every route.
- */
-export const snapshotKeysFolder = ({
-  KP_SNAPSHOT_KEYS_DIR: folder,
-  KP_DATA_DIR,
-}: Pick<Env, 'KP_SNAPSHOT_KEYS_DIR' | 'KP_DATA_DIR'>): string =>
-  resolve(/* turbopackIgnore: true */ folder ?? join(KP_DATA_DIR, 'snapshot-keys'))
-
-/** Whether the keys of snapshots are in the bucket of KP_FILES_URL. A folder that the operator named comes first. */
-export const areSnapshotKeysInBucket = (env: Pick<Env, 'KP_FILES_URL' | 'KP_SNAPSHOT_KEYS_DIR'>): boolean =>
-  env.KP_FILES_URL !== undefined && env.KP_SNAPSHOT_KEYS_DIR === undefined
 
 function exportsSite(env: Settings): Omit<Site, 'name' | 'kind' | 'port'> {
   if (env.KP_FILES_URL !== undefined) return objectsSite(env.KP_FILES_URL, env.KP_DATA_DIR)

@@ -3,6 +3,7 @@ import type { EvidenceCheck } from './evidence.ts'
 import type { Expiring } from './expiring.ts'
 import type { Exporter, PersonExporter } from './exporter.ts'
 import type { RunnableJob } from './job.ts'
+import { isUseCase, type UseCase } from './use-case.ts'
 
 /** How the personal data of a domain is erased, exported and retained. It needs stores, but no use case of any domain. */
 export interface PersonalData {
@@ -35,3 +36,7 @@ export function mergeUseCases<M extends readonly DomainModule[]>(modules: M): In
     }
   return all as Intersection<M[number]['useCases']>
 }
+
+/** The use cases of modules that are operations of the API, in the order of the modules. */
+export const operationsOf = (modules: readonly DomainModule[]): UseCase[] =>
+  modules.flatMap(({ useCases }) => Object.values(useCases).flatMap((own) => Object.values(own).filter(isUseCase)))

@@ -17,3 +17,4 @@ export function transactionalEvent<T>() {
     },
   }
 }
+export type TransactionalEvent<T> = ReturnType<typeof transactionalEvent<T>>

@@ -4,6 +4,7 @@ import { agentsSince, newestAgent, raiseAgentFences } from '#lib/domains/agents/
 import { agentsOfAccount } from '#lib/domains/agents/queries.ts'
 import type { agentsService } from '#lib/domains/agents/service.ts'
 import type { EngineDeps } from '#lib/domains/erasure/engine/subject-erasures.ts'
+import type { RestrictedSubjects } from '#lib/domains/erasure/ledger/reinstatement.ts'
 import { participating } from '#lib/domains/erasure/runs/run-rules.ts'
 import {
   newestParticipant,
@@ -11,12 +12,13 @@ import {
   participantsSince,
   raiseParticipantFences,
 } from '#lib/domains/projects/participants/fence.ts'
+import { restrictParticipants } from '#lib/domains/projects/participants/restricting.ts'
 import { participationsOf } from '#lib/domains/projects/queries.ts'
 
-type Unsuspend = ReturnType<typeof agentsService>['unsuspend']
+type Agents = Pick<ReturnType<typeof agentsService>, 'restrict' | 'unsuspend'>
 
 /** The subjects of erasures: accounts with their agents, participants, or agents without an account. */
-export const erasureSubjects = (unsuspend: Unsuspend): EngineDeps['subjects'] => ({
+export const erasureSubjects = ({ restrict, unsuspend }: Agents): EngineDeps['subjects'] & RestrictedSubjects => ({
   // Locks the account first, like a person who claims an agent.
   async raiseFence(tx, subject, how) {
     const email = subject.account === null ? null : await raiseAccountFence(tx, subject.account, how.now)
@@ -24,6 +26,10 @@ export const erasureSubjects = (unsuspend: Unsuspend): EngineDeps['subjects'] =>
     return { email, agents, participants: await raiseParticipantFences(tx, subject, how) }
   },
   release: unsuspend,
+  async restrict(tx, subject, now) {
+    await restrict(tx, subject, 'request', now)
+    await restrictParticipants(tx, subject.participants ?? [], 'request', now)
+  },
   async newest(tx, { account, agents: named, participants = [] }) {
     const found = account === null ? undefined : await accountDirectory.byId(tx, account)
     const times = [found?.createdAt, await newestAgent(tx, named), await newestParticipant(tx, participants)]

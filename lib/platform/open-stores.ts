@@ -1,11 +1,6 @@
+import { areSnapshotKeysInBucket, exportsFolder, snapshotKeysFolder } from '#lib/config/data-folder.ts'
 import type { Env } from '#lib/config/env.ts'
-import {
-  areSnapshotKeysInBucket,
-  exportsFolder,
-  ownDatabaseLocation,
-  type Site,
-  snapshotKeysFolder,
-} from '#lib/config/locations.ts'
+import { ownDatabaseLocation, type Site } from '#lib/config/locations.ts'
 import { hasNoExport } from '#lib/domains/exports/export-files.ts'
 import { projectsNameObjects } from '#lib/domains/projects/queries.ts'
 import { keyFolderMark } from '#lib/domains/snapshots/key-files.ts'

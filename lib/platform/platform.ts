@@ -1,28 +1,38 @@
+import { customerNetworkOf, limitKeyOf } from '#lib/access/client-address.ts'
+import { purgeExpiredWindows } from '#lib/access/limiter-postgres.ts'
 import { openLimiter } from '#lib/access/limits.ts'
-import { type Env, publicUrl, telemetryTarget } from '#lib/config/env.ts'
-import { assessLocations, refuseOutside, sitesOf, storeLocationsOf } from '#lib/config/locations.ts'
+import { dataFolderMark } from '#lib/config/data-folder.ts'
+import { type Env, hasMailServer, publicUrl, telemetryTarget } from '#lib/config/env.ts'
+import { storeLocationNamed } from '#lib/config/location-names.ts'
+import { assessLocations, assessSites, refuseOutside, sitesOf, storeLocationsOf } from '#lib/config/locations.ts'
 import { deriveKey, installationSecret, sealedPurposes } from '#lib/config/secret.ts'
 import { accountDirectory } from '#lib/domains/accounts/queries.ts'
+import { ownAgents } from '#lib/domains/agents/life/status.ts'
 import { agentsInRegions, profileOf } from '#lib/domains/agents/queries.ts'
 import { auditLog } from '#lib/domains/audit/log.ts'
 import { createSigner } from '#lib/domains/erasure/receipts/signing.ts'
 import { createSuppressionKeys, suppressions } from '#lib/domains/erasure/suppression/suppressions.ts'
 import { recordDeletion } from '#lib/domains/erasure/writes.ts'
+import { type ExportChange, preparedExports } from '#lib/domains/exports/prepared.ts'
 import { idempotencyRecords } from '#lib/domains/idempotency/records.ts'
-import type { ErasedAgents } from '#lib/domains/knowledge/erasure/suppression.ts'
+import { authorPseudonyms, type ErasedAgents } from '#lib/domains/knowledge/erasure/suppression.ts'
 import { withheldWhile } from '#lib/domains/pii/analyzer.ts'
+import { gatheredSources } from '#lib/domains/projects/provenance/gathered-sources.ts'
 import { projectsInRegions } from '#lib/domains/projects/queries.ts'
-import { parseDataRegions, regionsAround, regionsThatBlock } from '#lib/domains/residency/rules.ts'
+import { fulfilledRegions, parseDataRegions, regionsAround, regionsThatBlock } from '#lib/domains/residency/rules.ts'
 import { assertPresentSecret } from '#lib/domains/settings/service.ts'
+import { snapshotStorage } from '#lib/domains/snapshots/key-files.ts'
 import { registeredStores } from '#lib/domains/stores/registered-stores.ts'
 import { telemetry as telemetryOf } from '#lib/domains/telemetry/capture.ts'
 import { telemetryPseudonyms } from '#lib/domains/telemetry/personal-data.ts'
 import type { Clock } from '#lib/kernel/clock.ts'
 import type { Actor, PipelinePorts, Transaction } from '#lib/kernel/context.ts'
 import type { DataRegions } from '#lib/kernel/data-regions.ts'
+import type { RunChange } from '#lib/kernel/erasure-run.ts'
 import type { DatabaseQuery } from '#lib/kernel/evidence.ts'
 import { logFault, logNotice } from '#lib/kernel/fault-log.ts'
 import { memoize } from '#lib/kernel/memoize.ts'
+import { transactionalEvent } from '#lib/kernel/transactional-event.ts'
 import { fileLedger } from '#lib/stores/ledger/ledger.ts'
 import { ledgerFolder, ledgerMark } from '#lib/stores/ledger/ledger-place.ts'
 import { observedLedger } from '#lib/stores/ledger/observed-ledger.ts'
@@ -93,9 +103,19 @@ function subjectLookups(db: Database, suppressed: ReturnType<typeof suppressions
   }
 }
 
+/** Identifies the installation in the objects that it stores. A copy of the database has the same bucket but a different data folder. */
+const installationMark = async (
+  stores: ReturnType<typeof openStores>,
+  known: ReturnType<typeof registeredStores>,
+  dataDir: string,
+): Promise<string> =>
+  stores.objects.provider === 'files'
+    ? known.idOf('objects')
+    : `${await known.idOf('objects')} ${await dataFolderMark(dataDir)}`
+
 /**
  * Opens what every domain may depend on: database, stores, ledger, emails, limits, telemetry and the installation's keys. Connects to
- * nothing before the first use.
+ * nothing before the first use. The modules of the domains take what they need from it by name.
  */
 export function openPlatform({ env, clock, patience }: { env: Env; clock: Clock; patience: Patience }) {
   refuseOutside(env)
@@ -146,6 +166,11 @@ export function openPlatform({ env, clock, patience }: { env: Env; clock: Clock;
   }
   const suppressionKeys = createSuppressionKeys(db, { ledger, clock, secret, assertPresentSecret })
   const suppressed = suppressions(suppressionKeys)
+  const lookups = subjectLookups(db, suppressed)
+  const storeLocations = storeLocationsOf(env)
+  /** Published by the erasure engine and by exports. Privacy requests, which begin erasures and exports, listen to them. */
+  const erasureChanges = transactionalEvent<RunChange>()
+  const exportChanges = transactionalEvent<ExportChange>()
   return {
     env,
     clock,
@@ -154,15 +179,21 @@ export function openPlatform({ env, clock, patience }: { env: Env; clock: Clock;
     secret,
     keyFor,
     origin: publicUrl(env),
-    storeLocations: storeLocationsOf(env),
-    sites,
+    strict: env.KP_SANITIZER_STRICT,
+    storeLocations,
+    /** The location of a store for people: provider and region. */
+    placeOf: (store: string) => storeLocationNamed(storeLocations, store, assessedLocations),
+    sites: assessSites(sites, assessedLocations),
     assessedLocations,
     regions,
+    fulfilledRegions: fulfilledRegions(assessedLocations, regions.choosable),
     known,
     ledger,
     stores,
     mail: openMail({ smtpUrl: env.KP_SMTP_URL, from: env.KP_MAIL_FROM, dataDir: env.KP_DATA_DIR }),
     limiter,
+    purgeWindows: () => purgeExpiredWindows(db, new Date()),
+    networks: { limitKeyOf, customerNetworkOf },
     telemetry,
     telemetryTo,
     telemetryKey,
@@ -171,9 +202,24 @@ export function openPlatform({ env, clock, patience }: { env: Env; clock: Clock;
     signer: createSigner(db, { secret, assertPresentSecret }),
     suppressionKeys,
     suppressed,
-    ...subjectLookups(db, suppressed),
+    ...lookups,
+    erasureChanges,
+    exportChanges,
+    prepared: preparedExports({ db, clock, env, known, files: stores.files, onExport: exportChanges.publish }),
+    snapshotStorage: snapshotStorage({ db, env, known, stores }),
+    ownAgents: ownAgents(db, regions),
+    pseudonymOf: authorPseudonyms(keyFor('pseudonyms')),
+    sources: gatheredSources({ namesOf: lookups.namesOf, isBorneByOthers: lookups.heldNames.isBorneByOthers }),
+    /** What receipts state about retention outside the erased data. */
+    facts: {
+      backupDays: env.KP_BACKUP_DAYS,
+      requestsYears: env.KP_REQUESTS_YEARS,
+      emailsInFolder: !hasMailServer(env),
+    },
+    installation: () => installationMark(stores, known, env.KP_DATA_DIR),
     /** Finds people's names in texts, if Presidio is connected and allowed to process them. */
     recognise: presidio && nameFinder(presidio, query, assessedLocations),
     stateOf: storeStates({ db, limiter, stores, presidio, sites, isAnother: known.isAnother }),
   }
 }
+export type Platform = ReturnType<typeof openPlatform>

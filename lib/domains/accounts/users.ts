@@ -22,7 +22,7 @@ import {
 } from './invitations.ts'
 import { boundPasswordLinkEmails, endLinks } from './links.ts'
 import { accountOf } from './own-account.ts'
-import type { AccountsDeps, FactorPolicySetting } from './ports.ts'
+import type { AccountsDeps } from './ports.ts'
 import { accountDirectory } from './queries.ts'
 import {
   countUsersByState,
@@ -36,6 +36,7 @@ import {
 import { invitationsPerDay, normaliseEmail, type Role } from './rules.ts'
 import { changeRequirement } from './second-factors/contract.ts'
 import { dropFactors } from './second-factors/own-factors.ts'
+import { factorPolicySetting } from './second-factors/requirement.ts'
 import {
   changeRole,
   deactivateUser,
@@ -443,7 +444,7 @@ const namespaceApprovable: Approvable = approvable(
 )
 
 /** Actions that decide who administers the installation, and who can sign in how. */
-export const accountApprovables = (factorPolicy: Pick<FactorPolicySetting, 'read'>): readonly Approvable[] => [
+export const accountApprovables = (db: Database): readonly Approvable[] => [
   approvable(changeRole, async (tx, { params: { id }, body: { role } }) => {
     const { subjects, facts } = await userFacts(tx, id)
     return { subjects, facts: { ...facts, role_next: role } }
@@ -459,7 +460,11 @@ export const accountApprovables = (factorPolicy: Pick<FactorPolicySetting, 'read
   approvable(sendReset, (tx, { params: { id } }) => userFacts(tx, id)),
   approvable(removeUserFactors, (tx, { params: { id } }) => userFacts(tx, id)),
   approvable(changeRequirement, async (tx, { body: { required_of: next, from } }) => ({
-    facts: { required_of_now: (await factorPolicy.read(tx)).required_of, required_of_next: next, from: from ?? null },
+    facts: {
+      required_of_now: (await factorPolicySetting(db).read(tx)).required_of,
+      required_of_next: next,
+      from: from ?? null,
+    },
   })),
   namespaceApprovable,
 ]

@@ -1,19 +1,21 @@
+import { createHmac } from 'node:crypto'
+import type { Env } from '#lib/config/env.ts'
 import { type EvidenceCheck, endsInTime, failsIf } from '#lib/kernel/evidence.ts'
 import type { PersonalData } from '#lib/kernel/module.ts'
 import { agentsUnderLegalHold } from '#lib/stores/postgres/agents-under-legal-hold.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { agentsJobs, lifeJobs } from './jobs.ts'
-import type { DocumentKeys } from './life/document-seals.ts'
+import { documentKeys } from './life/document-seals.ts'
 import { agentLifeDataSources, lifeExporters } from './life/personal-data.ts'
 import { agentDataSource, agentExporters, retainedAgentRecords } from './personal-data.ts'
 import type { AgentPorts } from './ports.ts'
 import { countLawfulBases } from './repository.ts'
-import type { LawfulBasis } from './rules.ts'
+import { type LawfulBasis, noticeVersion } from './rules.ts'
 import { agentsService } from './service.ts'
 
-export const agentsData = (db: Database, documentKeys: DocumentKeys): PersonalData => ({
+export const agentsData = ({ db, keyFor }: Pick<AgentsModuleParts, 'db' | 'keyFor'>): PersonalData => ({
   dataSources: [...agentLifeDataSources(db), agentDataSource(db)],
-  exporters: [...agentExporters(db), ...lifeExporters(db, documentKeys)],
+  exporters: [...agentExporters(db), ...lifeExporters(db, documentKeys(keyFor))],
   retainedRecords: retainedAgentRecords(db),
 })
 
@@ -52,9 +54,40 @@ const agentsEvidence = (configured: LawfulBasis): EvidenceCheck[] => [
   },
 ]
 
+/** What agents take from the platform by name, and what other modules give them. */
+interface AgentsModuleParts
+  extends Pick<
+    AgentPorts,
+    'accounts' | 'joinClade' | 'onRestriction' | 'onRetirement' | 'ownerFound' | 'regions' | 'strict' | 'tokens'
+  > {
+  db: Database
+  env: Pick<Env, 'KP_EXPLICIT_CONSENT' | 'KP_GRACE_TOKENS' | 'KP_LAWFUL_BASIS' | 'KP_REGISTRATION'>
+  keyFor(purpose: string): () => Uint8Array
+  origin: string
+  networks: { customerNetworkOf(address: string): string }
+  suppressed: { among: AgentPorts['isSuppressed'] }
+}
+
 /** Agents with their documents, heartbeats and chain references. */
-export const agentsModule = ({ db, ...deps }: AgentPorts & { db: Database }) => ({
-  useCases: { agents: agentsService(db, deps) },
-  jobs: [...agentsJobs(), ...lifeJobs(deps.documentKeys)],
-  checks: [...agentsEvidence(deps.registration.lawfulBasis), ...lifeEvidence()],
-})
+export function agentsModule({ env, keyFor, networks, origin, suppressed, ...parts }: AgentsModuleParts) {
+  const networkKey = keyFor('networks of registrations')
+  const deps = {
+    ...parts,
+    documentKeys: documentKeys(keyFor),
+    graceTokens: env.KP_GRACE_TOKENS,
+    isSuppressed: suppressed.among,
+    registration: {
+      mode: env.KP_REGISTRATION,
+      explicitConsent: env.KP_EXPLICIT_CONSENT,
+      lawfulBasis: env.KP_LAWFUL_BASIS,
+      notice: { version: noticeVersion, url: `${origin}/privacy` },
+    },
+    networkMark: (address: string) =>
+      Uint8Array.from(createHmac('sha256', networkKey()).update(networks.customerNetworkOf(address)).digest()),
+  }
+  return {
+    useCases: { agents: agentsService(parts.db, deps) },
+    jobs: [...agentsJobs(), ...lifeJobs(deps.documentKeys)],
+    checks: [...agentsEvidence(env.KP_LAWFUL_BASIS), ...lifeEvidence()],
+  }
+}

@@ -1,4 +1,7 @@
 import { z } from 'zod'
+import { sealedPurposes } from '#lib/config/secret.ts'
+import { storedSetting } from '#lib/domains/settings/writes.ts'
+import { type Approvable, approvable } from '#lib/kernel/approval.ts'
 import type { DataSource } from '#lib/kernel/data-source.ts'
 import type { ErasureScope, Subject } from '#lib/kernel/erasure-scope.ts'
 import type { PersonExporter } from '#lib/kernel/exporter.ts'
@@ -6,6 +9,7 @@ import { job } from '#lib/kernel/job.ts'
 import type { PersonalData } from '#lib/kernel/module.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { jsonObject, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
+import { changeApprovalSetting } from './contract.ts'
 import {
   deleteOldProposals,
   deleteProposals,
@@ -15,7 +19,7 @@ import {
   proposalResidue,
 } from './repository.ts'
 import { closedProposalRetention } from './rules.ts'
-import { type ApprovalDeps, approvalsService } from './service.ts'
+import { approvalsService } from './service.ts'
 
 const subjectOf = (scope: ErasureScope): Pick<Subject, 'account' | 'agents'> | undefined =>
   'subject' in scope ? scope.subject : undefined
@@ -84,8 +88,27 @@ export const approvalsData = (db: Database): PersonalData => ({
 })
 
 /** Actions that need the approval of a second admin. */
-export const approvalsModule = (deps: ApprovalDeps) => ({
-  useCases: { approvals: approvalsService(deps) },
+export const approvalsModule = ({
+  db,
+  keyFor,
+  approvables,
+}: {
+  db: Database
+  keyFor(purpose: string): () => Uint8Array
+  /** The actions of other domains that can need an approval. */
+  approvables: readonly Approvable[]
+}) => ({
+  useCases: {
+    approvals: approvalsService({
+      db,
+      key: keyFor(sealedPurposes.proposals),
+      setting: storedSetting(db, { name: 'two_person_approval', schema: z.boolean(), fallback: false }),
+      approvables: [
+        ...approvables,
+        approvable(changeApprovalSetting, async (_tx, { body }) => ({ facts: { is_on: body.is_on } })),
+      ],
+    }),
+  },
   jobs: [
     job({
       name: 'approvals.upkeep',
@@ -107,7 +130,7 @@ export const approvalsModule = (deps: ApprovalDeps) => ({
             })),
           )
         })
-        await deleteOldProposals(deps.db, { before: new Date(now.getTime() - closedProposalRetention) })
+        await deleteOldProposals(db, { before: new Date(now.getTime() - closedProposalRetention) })
       },
     }),
   ],

@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import { type DatabaseQuery, type EvidenceCheck, failsIf } from '#lib/kernel/evidence.ts'
+import { type EvidenceCheck, failsIf } from '#lib/kernel/evidence.ts'
 import { job } from '#lib/kernel/job.ts'
 import type { PersonalData } from '#lib/kernel/module.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import type { AuditLog } from './log.ts'
 import { auditExporters, auditPersonExporters, retainedAuditEntries, savedSearchDataSource } from './personal-data.ts'
-import { countUses, createPartitions, oldestEntry, rightsToEntries } from './repository.ts'
+import { createPartitions, oldestEntry, rightsToEntries } from './repository.ts'
 import { oldestRead } from './rules.ts'
 import { auditService } from './service.ts'
 
@@ -17,20 +17,6 @@ export const auditData = (db: Database): PersonalData => ({
 })
 
 const hour = 3_600_000
-
-/** Maximum number of entries of the last day that are searched, newest first. */
-const lookedThrough = 50_000
-
-/** The minimum number of times that these operations succeeded within the last day, and the last time. Only success writes an entry. */
-export async function usesOf(
-  query: DatabaseQuery,
-  operations: readonly string[],
-  now: Date,
-): Promise<{ uses: number; last: Date | null }> {
-  const from = new Date(now.getTime() - 24 * hour)
-  const [row] = await countUses(query, { operations, from, max: lookedThrough })
-  return { uses: row?.uses ?? 0, last: row?.last ?? null }
-}
 
 /** Checks that the application cannot alter the log and that old entries are deleted in time. */
 const auditEvidence = (): EvidenceCheck[] => [

@@ -1,10 +1,11 @@
 import { accountDirectory } from '#lib/domains/accounts/queries.ts'
 import { requestSubjectNames } from '#lib/domains/privacy-requests/queries.ts'
 import { tokenNames } from '#lib/domains/tokens/queries.ts'
+import type { DatabaseQuery } from '#lib/kernel/evidence.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { actsOf, actView, joinRepeated, namedIds } from './acts.ts'
 import type { AuditAct } from './contract.ts'
-import { agentsMatching, changesOf, type EntryRow, namesOfIds, newestActs, readersOf } from './repository.ts'
+import { agentsMatching, changesOf, countUses, type EntryRow, namesOfIds, newestActs, readersOf } from './repository.ts'
 import { isRevocation, oldestRead } from './rules.ts'
 
 const max = 20
@@ -153,4 +154,18 @@ export async function readersAbout(
     count,
     lastAt: last,
   }))
+}
+
+/** Maximum number of entries of the last day that are searched, newest first. */
+const lookedThrough = 50_000
+
+/** The minimum number of times that these operations succeeded within the last day, and the last time. Only success writes an entry. */
+export async function usesOf(
+  query: DatabaseQuery,
+  operations: readonly string[],
+  now: Date,
+): Promise<{ uses: number; last: Date | null }> {
+  const from = new Date(now.getTime() - 24 * 3_600_000)
+  const [row] = await countUses(query, { operations, from, max: lookedThrough })
+  return { uses: row?.uses ?? 0, last: row?.last ?? null }
 }

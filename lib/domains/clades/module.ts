@@ -1,3 +1,4 @@
+import { sealedPurposes } from '#lib/config/secret.ts'
 import { type EvidenceCheck, endsInTime } from '#lib/kernel/evidence.ts'
 import type { PersonalData } from '#lib/kernel/module.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
@@ -6,9 +7,13 @@ import type { CladePorts } from './ports.ts'
 import { cladeJobs } from './recall.ts'
 import { cladesService } from './service.ts'
 
-export const cladesData = (db: Database, key: () => Uint8Array): PersonalData => ({
+interface Keys {
+  keyFor(purpose: string): () => Uint8Array
+}
+
+export const cladesData = ({ db, keyFor }: Keys & { db: Database }): PersonalData => ({
   dataSources: cladeDataSources(db),
-  exporters: cladeExporters(db, key),
+  exporters: cladeExporters(db, keyFor(sealedPurposes.clades)),
 })
 
 /** Deltas that a sibling has not fetched expire after 7 days. */
@@ -20,8 +25,28 @@ const cladesEvidence = (): EvidenceCheck[] => [
 ]
 
 /** Sharing between related agents of one owner. */
-export const cladesModule = (deps: CladePorts) => ({
-  useCases: { clades: cladesService(deps) },
+export const cladesModule = ({
+  keyFor,
+  origin,
+  ownAgents,
+  signer,
+  ...deps
+}: Keys &
+  Pick<CladePorts, 'db' | 'members' | 'namesOf' | 'recognise' | 'entriesOf'> & {
+    origin: string
+    ownAgents: Omit<CladePorts['agents'], 'writable'> & { sharing: CladePorts['agents']['writable'] }
+    signer: { attest: CladePorts['sign'] }
+  }) => ({
+  useCases: {
+    clades: cladesService({
+      ...deps,
+      key: keyFor(sealedPurposes.clades),
+      issuer: origin,
+      // Self-hosted agents may also share here.
+      agents: { ...ownAgents, writable: ownAgents.sharing },
+      sign: signer.attest,
+    }),
+  },
   jobs: cladeJobs(),
   checks: cladesEvidence(),
 })

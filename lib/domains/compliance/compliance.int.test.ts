@@ -582,7 +582,7 @@ describe('a planted fault', () => {
   })
 
   it('the rights checks fail when an operation is missing or not available to the subject', async () => {
-    const parts = { holders: [], kept: [], usesOf: async () => ({ uses: 0, last: null }) }
+    const parts = { dataSources: [], retainedRecords: [] }
     const own = test.app.useCases.map(({ operation }) => operation)
     const stateOf = async (operations: typeof own) =>
       Promise.all(

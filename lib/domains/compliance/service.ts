@@ -1,10 +1,13 @@
 import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { exportsFolder, snapshotKeysFolder } from '#lib/config/data-folder.ts'
+import type { Env } from '#lib/config/env.ts'
 import { agentListing } from '#lib/domains/agents/queries.ts'
+import { usesOf } from '#lib/domains/audit/queries.ts'
 import { countErasures } from '#lib/domains/erasure/queries.ts'
 import { countRequests } from '#lib/domains/privacy-requests/queries.ts'
 import { errorCode } from '#lib/kernel/error-code.ts'
 import {
-  type DatabaseQuery,
   type EvidenceCheck,
   type EvidenceFinding,
   type EvidenceLine,
@@ -12,10 +15,13 @@ import {
   failsIf,
 } from '#lib/kernel/evidence.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
+import { type DomainModule, operationsOf } from '#lib/kernel/module.ts'
 import type { OperationShape } from '#lib/kernel/operation.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { read } from '#lib/kernel/use-case.ts'
 import { withTimeout } from '#lib/kernel/with-timeout.ts'
+import { ledgerFolder } from '#lib/stores/ledger/ledger-place.ts'
+import { outboxRetention } from '#lib/stores/mail/data-source.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { boundedQuery, StatementTimeout } from '#lib/stores/postgres/time-limited-query.ts'
 import { type CheckView, type LineView, readCompliance } from './contract.ts'
@@ -30,12 +36,6 @@ const atOnce = 3
 /** What the report needs of other domains and of the installation. */
 interface ComplianceDeps {
   db: Database
-  holders: readonly Holding[]
-  kept: readonly Answering[]
-  /** The operations of all other domains. */
-  operations: readonly OperationShape[]
-  /** How often the searched part of the log shows these operations within the last day, and the last time. */
-  usesOf(query: DatabaseQuery, operations: readonly string[], now: Date): Promise<{ uses: number; last: Date | null }>
   /** The checks of all other domains. */
   checks: readonly EvidenceCheck[]
   installation: {
@@ -251,11 +251,15 @@ const deletionCheck = (operations: readonly OperationShape[]): EvidenceCheck => 
 })
 
 export const coverageChecks = ({
-  holders,
-  kept,
+  dataSources,
+  retainedRecords,
   operations,
-  usesOf,
-}: Omit<ComplianceDeps, 'db' | 'checks' | 'installation'>): EvidenceCheck[] => [
+}: {
+  dataSources: readonly Holding[]
+  retainedRecords: readonly Answering[]
+  /** The operations of all other domains. */
+  operations: readonly OperationShape[]
+}): EvidenceCheck[] => [
   deletionCheck(operations),
   {
     line: 'cascade',
@@ -263,14 +267,16 @@ export const coverageChecks = ({
     page: null,
     async ask(query) {
       const rows = await allTables(query, {})
-      const answered = new Set<string>([...holders, ...kept].flatMap(({ tables }) => [...tables]).concat(impersonal))
+      const answered = new Set<string>(
+        [...dataSources, ...retainedRecords].flatMap(({ tables }) => [...tables]).concat(impersonal),
+      )
       const unanswered = rows.map(({ name }) => name).filter((name) => !answered.has(name))
       return {
         state: failsIf(unanswered.length > 0 || rows.length === 0),
         numbers: {
           tables: rows.length,
-          holders: holders.length,
-          stores: new Set(holders.map(({ store }) => store)).size,
+          holders: dataSources.length,
+          stores: new Set(dataSources.map(({ store }) => store)).size,
           unanswered: unanswered.length,
         },
         facts: { unanswered: unanswered.sort().slice(0, 10).join(', ') },
@@ -364,12 +370,46 @@ export const installationChecks = (deps: ComplianceDeps['installation']): Eviden
   },
 ]
 
-/** The compliance report. */
-export const complianceModule = ({ db, checks, installation, ...coverage }: ComplianceDeps) => ({
+/** The compliance report about the modules of all domains. */
+export const complianceModule = ({
+  dataSources,
+  db,
+  env,
+  mail,
+  modules,
+  retainedRecords,
+  storeLocations,
+  telemetryTo,
+}: {
+  dataSources: readonly Holding[]
+  db: Database
+  env: Env
+  mail: { folder: { oldest: ComplianceDeps['installation']['oldestEmail'] } }
+  modules: readonly DomainModule[]
+  retainedRecords: readonly Answering[]
+  storeLocations: ComplianceDeps['installation']['places']
+  /** The recipient of usage events, if there is one. */
+  telemetryTo: object | undefined
+}) => ({
   useCases: {
     compliance: complianceService({
       db,
-      checks: [...checks, ...installationChecks(installation), ...coverageChecks(coverage)],
+      checks: [
+        ...modules.flatMap(({ checks = [] }) => checks),
+        ...installationChecks({
+          places: storeLocations,
+          telemetry: telemetryTo === undefined ? 'none' : 'posthog',
+          folders: [join(env.KP_DATA_DIR, 'mail'), exportsFolder(env), snapshotKeysFolder(env), ledgerFolder(env)],
+          secretFile: env.KP_SECRET === undefined ? join(env.KP_DATA_DIR, 'secret') : null,
+          oldestEmail: mail.folder.oldest,
+          outboxRetention,
+        }),
+        ...coverageChecks({
+          dataSources,
+          retainedRecords,
+          operations: operationsOf(modules).map(({ operation }) => operation),
+        }),
+      ],
     }),
   },
 })

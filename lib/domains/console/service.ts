@@ -1,3 +1,4 @@
+import { type Env, hasMailServer } from '#lib/config/env.ts'
 import { countActiveAdmins, findPeople, lastSignIns } from '#lib/domains/accounts/queries.ts'
 import { agentSummary, findAgents } from '#lib/domains/agents/queries.ts'
 import { waitingProposals } from '#lib/domains/approvals/queries.ts'
@@ -426,4 +427,29 @@ const consoleService = (deps: ConsoleDeps) => ({
 })
 
 /** The overview of the console. */
-export const consoleModule = (deps: ConsoleDeps) => ({ useCases: { console: consoleService(deps) } })
+export const consoleModule = ({
+  assessedLocations,
+  emailJobs,
+  env,
+  mail,
+  ...deps
+}: Pick<ConsoleDeps, 'dataSources' | 'db' | 'periods'> & {
+  assessedLocations: readonly { region: string | null }[]
+  emailJobs: readonly string[]
+  env: Pick<Env, 'KP_BACKUP_DAYS' | 'KP_OIDC_ISSUER' | 'KP_PRIVACY_EMAIL' | 'KP_SMTP_URL'>
+  mail: { folder: ConsoleDeps['mail']['folder'] }
+}) => ({
+  useCases: {
+    console: consoleService({
+      ...deps,
+      settings: {
+        hasMailServer: hasMailServer(env),
+        hasContact: env.KP_PRIVACY_EMAIL !== undefined,
+        statesBackups: env.KP_BACKUP_DAYS !== undefined,
+        unknownRegions: assessedLocations.filter(({ region }) => region === null).length,
+        hasIdentityProvider: env.KP_OIDC_ISSUER !== undefined,
+      },
+      mail: { jobs: emailJobs, folder: mail.folder },
+    }),
+  },
+})

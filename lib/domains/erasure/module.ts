@@ -1,17 +1,31 @@
+import type { Env } from '#lib/config/env.ts'
+import { accountDirectory } from '#lib/domains/accounts/queries.ts'
+import { enqueueNotice } from '#lib/domains/accounts/writes.ts'
 import { namesOfIds } from '#lib/domains/audit/repository.ts'
 import { csvCell } from '#lib/domains/audit/rules.ts'
+import { holdsInForce } from '#lib/domains/holds/queries.ts'
+import { restoredRecord } from '#lib/domains/knowledge/queries.ts'
+import { repeatedErasures, storeRepeatedErasures } from '#lib/domains/settings/writes.ts'
+import type { Clock } from '#lib/kernel/clock.ts'
+import type { Transaction } from '#lib/kernel/context.ts'
+import type { RetainedRecord } from '#lib/kernel/data-source.ts'
 import type { EvidenceCheck } from '#lib/kernel/evidence.ts'
 import type { PersonalData } from '#lib/kernel/module.ts'
 import { pageOf, parseCursor } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { read, stream } from '#lib/kernel/use-case.ts'
+import { ledgerFolder } from '#lib/stores/ledger/ledger-place.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { boundedQuery, StatementTimeout } from '#lib/stores/postgres/time-limited-query.ts'
 import { deletionKinds, exportDeletions, type LoggedDeletion, listDeletions } from './contract.ts'
-import type { ErasureEngine } from './engine/run-driver.ts'
-import type { EngineDeps } from './engine/subject-erasures.ts'
+import { erasureEngine } from './engine/run-driver.ts'
+import type { EngineDeps, WaitingStore } from './engine/subject-erasures.ts'
 import { erasureEvidence } from './evidence.ts'
+import { adminActSearch, expectedRetention } from './expected-retention.ts'
 import { erasureJobs } from './jobs.ts'
+import type { RestrictedSubjects } from './ledger/reinstatement.ts'
+import { replayErasures, writeMissingRows } from './ledger/replay.ts'
+import { restoredDatabase } from './ledger/restored-database.ts'
 import {
   erasureExporters,
   erasurePersonExporters,
@@ -19,7 +33,7 @@ import {
   formerOwnerDataSource,
   retainedErasureRecords,
 } from './personal-data.ts'
-import type { CompleteReadings } from './reading/reading.ts'
+import { completeReadings } from './reading/reading.ts'
 import { readingUseCases } from './reading/service.ts'
 import { receiptPdfReader } from './receipts/receipt-pdf.ts'
 import { ownReceipts, receiptUseCases } from './receipts/service.ts'
@@ -123,22 +137,87 @@ function deletionLogReading(db: Database) {
   }
 }
 
+/** What erasures take from the platform by name, and what other modules give them. */
+interface ErasureParts
+  extends Pick<
+    EngineDeps,
+    'dataSources' | 'db' | 'facts' | 'interrupt' | 'ledger' | 'parts' | 'residueIn' | 'signer' | 'words'
+  > {
+  clock: Clock
+  env: Pick<Env, 'KP_SWEEP_DAYS'>
+  /** The ledger's part of the registered stores. */
+  known: { ledgerLostAt(tx: Transaction): Promise<Date | null> }
+  log: { auditWithin: EngineDeps['audit'] }
+  origin: string
+  retainedRecords: readonly RetainedRecord[]
+  subjects: EngineDeps['subjects'] & RestrictedSubjects
+  suppressed: EngineDeps['suppressions']
+  suppressionKeys: Parameters<typeof replayErasures>[0]['keys']
+  erasureChanges: { publish: EngineDeps['onChange'] }
+  /** Whether the ledger is replayed before anything is served from a restored database. */
+  replaysByItself: boolean
+}
+
+/** Tells admins which stores do not respond or reject erasures. */
+async function notifyAdmins(tx: Transaction, waiting: readonly WaitingStore[], now: Date): Promise<void> {
+  for (const { accountId } of await accountDirectory.adminContacts(tx))
+    for (const { store, runs, since, refusal } of waiting) {
+      const about = { accountId, store, runs, since: since.toISOString(), at: now.toISOString() }
+      await enqueueNotice(
+        tx,
+        refusal === null ? { kind: 'store-unavailable', ...about } : { kind: 'store-refuses', ...about, refusal },
+      )
+    }
+}
+
+/** The erasure engine over the personal data of all domains, and the replay of the ledger on a restored database. */
+export function openErasures(parts: ErasureParts) {
+  const { clock, dataSources, db, env, facts, ledger, suppressed } = parts
+  const hasAdminActs = adminActSearch(parts.retainedRecords)
+  const deps = {
+    ...parts,
+    hasAdminActs,
+    issuer: parts.origin,
+    now: clock.now,
+    audit: parts.log.auditWithin,
+    suppressions: suppressed,
+    holds: holdsInForce,
+  }
+  const engine = erasureEngine({ ...deps, notifyAdmins, onChange: parts.erasureChanges.publish })
+  const replay = replayErasures({
+    ...deps,
+    restored: restoredRecord,
+    ledgerLostAt: parts.known.ledgerLostAt,
+    records: engine.records,
+    complete: engine.runs.complete,
+    keys: parts.suppressionKeys,
+    storeRepeated: storeRepeatedErasures,
+  })
+  const repeated = { read: () => repeatedErasures(db.prisma) }
+  return {
+    ...engine,
+    readings: completeReadings({ ...deps, sweepDays: env.KP_SWEEP_DAYS }),
+    replay,
+    /** Appends to the ledger what only the database has. */
+    writeMissingRows: () => writeMissingRows({ db, ledger, suppressions: suppressed }),
+    restored: restoredDatabase({ db, ledger, replay, replaysByItself: parts.replaysByItself, repeated }),
+    expectedRetention: expectedRetention({ dataSources, hasAdminActs, facts }),
+  }
+}
+type Erasures = ReturnType<typeof openErasures>
+
 /** Receipts and the jobs of erasures. */
 export function erasureModule({
   db,
+  env,
   signer,
   ledger,
-  ledgerFolder,
-  engine,
-  readings,
   dataSources,
   facts,
-}: Pick<EngineDeps, 'db' | 'signer' | 'ledger' | 'dataSources' | 'facts'> & {
-  ledgerFolder: string
-  engine: ErasureEngine
-  readings: CompleteReadings
-}) {
-  const receipts = receiptUseCases({ db, signer, records: engine.records })
+  erasures,
+}: Pick<ErasureParts, 'db' | 'signer' | 'ledger' | 'dataSources' | 'facts'> & { env: Env; erasures: Erasures }) {
+  const { readings } = erasures
+  const receipts = receiptUseCases({ db, signer, records: erasures.records })
   const own = ownReceipts(db)
   return {
     useCases: {
@@ -152,7 +231,7 @@ export function erasureModule({
       },
       readings: readingUseCases({ db, dataSources, runsWithWords: readings.runsWithWords }),
     },
-    jobs: erasureJobs({ ...engine, readings }, { db, ledger, facts }),
-    checks: erasureEvidence(signer, ledgerFolder, readings.runsWithWords) satisfies EvidenceCheck[],
+    jobs: erasureJobs(erasures, { db, ledger, facts }),
+    checks: erasureEvidence(signer, ledgerFolder(env), readings.runsWithWords) satisfies EvidenceCheck[],
   }
 }

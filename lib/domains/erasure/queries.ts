@@ -3,9 +3,9 @@ import type { ItemId } from '#lib/kernel/data-source.ts'
 import type { RunState } from '#lib/kernel/erasure-run.ts'
 import type { Ledger } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { openRunCounts } from './engine/repository.ts'
+import { openRunCounts, waitingStores } from './engine/repository.ts'
 import { ledgerHistory } from './ledger/ledger-history.ts'
-import { foundReceipts } from './receipts/repository.ts'
+import { foundReceipts, receiptIdOf } from './receipts/repository.ts'
 import { ownReceipts } from './receipts/service.ts'
 import { deletionsPerWeek, deletionsReported, verificationReported } from './repository.ts'
 import { activeRunRows } from './runs/repository.ts'
@@ -47,6 +47,9 @@ export async function openRuns(db: Database) {
   const [row] = await openRunCounts(db, {})
   return row ?? { planning: 0, erasing: 0, verifying: 0, held: 0, failed: 0, stuck: 0 }
 }
+
+/** Stores for which erasures wait, because they do not respond or reject the erasure. */
+export const storesWithWaitingErasures = (db: Database) => waitingStores(db, {})
 
 /** Returns the newest receipts of a person. */
 export const newestReceipts = (db: Database, actor: Pick<Actor, 'accountId' | 'agents'>, limit: number) =>
@@ -135,3 +138,12 @@ export async function reportOfErasures(db: Database, period: { from: Date; until
     verified,
   }
 }
+
+/**
+ * Returns the receipt id of an erased id if one of `owners` owned it, otherwise undefined. A given transaction avoids a
+ * second connection.
+ */
+export const receiptFinder =
+  (db: Database) =>
+  async (deletedId: string, owners: readonly string[], tx?: Transaction): Promise<string | undefined> =>
+    (await receiptIdOf(tx ?? db, { deletedId, owners }))[0]?.receipt_id

@@ -3,6 +3,7 @@ import { configure, TextReader, ZipWriter } from '@zip.js/zip.js'
 import { csvCell, csvStart } from '#lib/domains/audit/rules.ts'
 import type { ExportPart } from './document.ts'
 import { type IndexCollector, type IndexHead, type IndexLanguage, indexCollector, indexPage } from './readable-index.ts'
+import { schemaVersion } from './rules.ts'
 
 configure({ useWebWorkers: false })
 
@@ -186,4 +187,11 @@ export async function* zipArchive(
     // After an early end, waits until the current write stops, ignoring its error.
     await (isWhole ? written : written.catch(() => {}))
   }
+}
+
+/** The archive of an export of another domain, with files that it contains. */
+export const exportShapes = {
+  schemaVersion,
+  zip: (head: ArchiveHead, parts: readonly ExportPart[], given: NonNullable<ArchiveOptions['given']>) =>
+    zipArchive(head, parts, { given }),
 }

@@ -9,10 +9,14 @@ import { summaryOfExports } from './repository.ts'
 import { overdueBefore, rememberedFor } from './rules.ts'
 import { exportsService } from './service.ts'
 
-export const exportsData = (deps: PreparedExports): PersonalData => ({
-  dataSources: [exportFilesDataSource(deps), exportRunsDataSource(deps.db)],
-  exporters: exportExporters(deps.db),
-  personExporters: exportPersonExporters(deps.db),
+interface Prepared {
+  prepared: PreparedExports
+}
+
+export const exportsData = ({ prepared }: Prepared): PersonalData => ({
+  dataSources: [exportFilesDataSource(prepared), exportRunsDataSource(prepared.db)],
+  exporters: exportExporters(prepared.db),
+  personExporters: exportPersonExporters(prepared.db),
 })
 
 const month = 30 * 86_400_000
@@ -49,8 +53,11 @@ const copies = (line: 'access' | 'portability', basis: Basis): EvidenceCheck => 
 const exportsEvidence = (): EvidenceCheck[] => [copies('access', 'all'), copies('portability', 'provided')]
 
 /** Exports, imports and the inventory. */
-export const exportsModule = (deps: ExportsDeps) => ({
-  useCases: { exports: exportsService(deps) },
-  jobs: exportJobs(preparation(deps), exportUpkeep(deps)),
-  checks: exportsEvidence(),
-})
+export function exportsModule({ prepared, ...given }: Prepared & Omit<ExportsDeps, keyof PreparedExports>) {
+  const deps: ExportsDeps = { ...given, ...prepared }
+  return {
+    useCases: { exports: exportsService(deps) },
+    jobs: exportJobs(preparation(deps), exportUpkeep(deps)),
+    checks: exportsEvidence(),
+  }
+}

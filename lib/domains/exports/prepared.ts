@@ -1,4 +1,6 @@
 import type { PreparedExport } from '#generated/prisma/client.ts'
+import { exportsFolder } from '#lib/config/data-folder.ts'
+import type { Env } from '#lib/config/env.ts'
 import { enqueue } from '#lib/jobs/queue.ts'
 import type { Clock } from '#lib/kernel/clock.ts'
 import type { Actor, Context, Transaction } from '#lib/kernel/context.ts'
@@ -7,10 +9,11 @@ import type { Basis, Exporter, PersonExporter } from '#lib/kernel/exporter.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import type { Importer } from '#lib/kernel/importer.ts'
 import { Problem } from '#lib/kernel/problem.ts'
+import type { ObjectStore } from '#lib/stores/objects/objects.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import type { MissingStoreData } from '#lib/stores/registered-store.ts'
+import { type MissingStoreData, requireConnectedStores } from '#lib/stores/registered-store.ts'
 import type { ExportView } from './contract.ts'
-import type { ExportFiles } from './export-files.ts'
+import { type ExportFiles, exportFiles, exportObjects } from './export-files.ts'
 
 export const prepareJob = 'exports.prepare'
 /** The job key of an export: enqueuing it again while it waits changes nothing. */
@@ -38,6 +41,29 @@ export interface PreparedExports {
   /** Places that have had exports, are not this one, and still count. */
   whatIsMissing: MissingStoreData
   onExport(tx: Transaction, change: ExportChange): Promise<void>
+}
+/** Opens the storage of prepared exports: the bucket for files if there is one, otherwise the folder. */
+export function preparedExports({
+  db,
+  clock,
+  env,
+  known,
+  files,
+  onExport,
+}: Pick<PreparedExports, 'db' | 'clock' | 'onExport'> & {
+  env: Pick<Env, 'KP_DATA_DIR'>
+  /** Which places have had exports. */
+  known: { used(port: 'exports', isPut: boolean): Promise<void>; missing(port: 'exports'): MissingStoreData }
+  files: ObjectStore | undefined
+}): PreparedExports {
+  const noteUse = (isPut: boolean) => known.used('exports', isPut)
+  const stored = files ? exportObjects(files, noteUse) : exportFiles(exportsFolder(env), noteUse)
+  const whatIsMissing = known.missing('exports')
+  const check = async () => {
+    await stored.check()
+    await requireConnectedStores(whatIsMissing)
+  }
+  return { db, clock, files: { ...stored, check }, whatIsMissing, onExport }
 }
 /** What exports, imports and the inventory need from all domains. */
 export interface ExportsDeps extends PreparedExports {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { sealedPurposes } from '#lib/config/secret.ts'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
 import { type EvidenceCheck, endsInTime } from '#lib/kernel/evidence.ts'
 import { job } from '#lib/kernel/job.ts'
@@ -10,10 +11,14 @@ import { entryDataSource, grimoireExporters, keyringDataSource } from './persona
 import { deleteExpiredEntries } from './repository.ts'
 import { type GrimoirePorts, grimoireService } from './service.ts'
 
-export const grimoireData = (db: Database, key: () => Uint8Array): PersonalData => ({
+interface Keys {
+  keyFor(purpose: string): () => Uint8Array
+}
+
+export const grimoireData = ({ db, keyFor }: Keys & { db: Database }): PersonalData => ({
   // The keyring is erased after everything that is sealed with it.
   dataSources: [entryDataSource(db), keyringDataSource(db)],
-  exporters: grimoireExporters(db, key),
+  exporters: grimoireExporters(db, keyFor(sealedPurposes.grimoire)),
 })
 
 /** Entries expire at their own time, or after the number of days that the owner set. Entries under legal hold are not overdue. */
@@ -54,8 +59,15 @@ function grimoireJobs() {
 }
 
 /** Sealed entries of agents, and their keyrings. */
-export const grimoireModule = (deps: GrimoirePorts) => ({
-  useCases: { grimoire: grimoireService(deps) },
+export const grimoireModule = ({
+  db,
+  keyFor,
+  ownAgents,
+  isSealedTo,
+}: Keys & Pick<GrimoirePorts, 'db' | 'isSealedTo'> & { ownAgents: GrimoirePorts['agents'] }) => ({
+  useCases: {
+    grimoire: grimoireService({ db, key: keyFor(sealedPurposes.grimoire), agents: ownAgents, isSealedTo }),
+  },
   jobs: grimoireJobs(),
   checks: grimoireEvidence(),
 })

@@ -9,7 +9,14 @@ import {
 } from './personal-data.ts'
 import { holdsJobs, holdsService } from './service.ts'
 
-export const holdsData = (db: Database, sealed: readonly SealedVersionColumn[]): PersonalData => ({
+export const holdsData = ({
+  db,
+  sealed,
+}: {
+  db: Database
+  /** The columns of all domains whose values are stored sealed. */
+  sealed: readonly SealedVersionColumn[]
+}): PersonalData => ({
   dataSources: [heldVersionDataSource(db, sealed)],
   exporters: heldVersionExporters({ db, sealed }),
   personExporters: heldVersionPersonExporters({ db, sealed }),

@@ -1,8 +1,10 @@
 import { z } from 'zod'
+import { erasedSubjects, receiptFinder } from '#lib/domains/erasure/queries.ts'
 import type { EvidenceCheck } from '#lib/kernel/evidence.ts'
 import type { Counts, Expiring, Periods } from '#lib/kernel/expiring.ts'
 import { job } from '#lib/kernel/job.ts'
 import type { PersonalData } from '#lib/kernel/module.ts'
+import type { Ledger } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { referenceDecisions, referencesDataSource } from './erasure/references.ts'
 import type { AuthorPseudonym } from './erasure/suppression.ts'
@@ -146,17 +148,44 @@ const knowledgeEvidence = (): EvidenceCheck[] => [
 ]
 
 /** Units, skills and procedures that agents share, with search, reputation and safety. */
-export const knowledgeModule = (deps: KnowledgeDeps & Parameters<typeof referenceDecisions>[0]) => ({
-  useCases: {
-    safety: safetyService(deps.db),
-    search: searchService(deps.db),
-    knowledge: knowledgeService(deps),
-    skills: skillsService(deps),
-    references: referenceDecisions(deps),
-    inspection: { ...inspection(deps), ...records(deps) },
-    reputation: reputationService(deps.db),
-    sops: sopsService(deps),
-  },
-  jobs: [...searchJobs(deps.db), ...knowledgeJobs(deps.db)],
-  checks: knowledgeEvidence(),
-})
+export function knowledgeModule({
+  keyFor,
+  recognise,
+  records: erasures,
+  ledger,
+  facts,
+  ...parts
+}: Omit<KnowledgeDeps, 'erasures' | 'names' | 'networkKey'> & {
+  keyFor(purpose: string): () => Uint8Array
+  recognise: KnowledgeDeps['names']
+  /** Erases single units and skills. */
+  records: Omit<KnowledgeDeps['erasures'], 'receiptFor'>
+  ledger: Pick<Ledger, 'append' | 'read'>
+  facts: { backupDays: number | undefined }
+  pseudonymOf: AuthorPseudonym
+}) {
+  const { db } = parts
+  const deps = {
+    ...parts,
+    names: recognise,
+    networkKey: keyFor('report networks'),
+    erasures: { ...erasures, receiptFor: receiptFinder(db) },
+    erasedSubject: erasedSubjects({ ledger, backupDays: facts.backupDays }),
+    appendToLedger: (id: string, holder: string, items: readonly string[]) =>
+      ledger.append({ kind: 'items', id, holder, items }),
+  }
+  return {
+    useCases: {
+      safety: safetyService(db),
+      search: searchService(db),
+      knowledge: knowledgeService(deps),
+      skills: skillsService(deps),
+      references: referenceDecisions(deps),
+      inspection: { ...inspection(deps), ...records(deps) },
+      reputation: reputationService(db),
+      sops: sopsService(deps),
+    },
+    jobs: [...searchJobs(db), ...knowledgeJobs(db)],
+    checks: knowledgeEvidence(),
+  }
+}

@@ -1,3 +1,4 @@
+import { sealedPurposes } from '#lib/config/secret.ts'
 import type { DataSource } from '#lib/kernel/data-source.ts'
 import type { Exporter } from '#lib/kernel/exporter.ts'
 import type { PersonalData } from '#lib/kernel/module.ts'
@@ -36,14 +37,23 @@ const llmLogExporters = (db: Database, key: () => Uint8Array): Exporter[] => [
   },
 ]
 
-export const llmLogData = (db: Database, key: () => Uint8Array): PersonalData => ({
+interface Keys {
+  keyFor(purpose: string): () => Uint8Array
+}
+
+export const llmLogData = ({ db, keyFor }: Keys & { db: Database }): PersonalData => ({
   dataSources: [exchangeDataSource(db)],
-  exporters: llmLogExporters(db, key),
+  exporters: llmLogExporters(db, keyFor(sealedPurposes.llmLog)),
 })
 
 /** The log of texts that agents exchange with language models. */
-export const llmLogModule = (deps: LlmLogPorts) => ({
-  useCases: { llmLog: llmLogService(deps) },
-  jobs: llmLogJobs(deps.db),
+export const llmLogModule = ({
+  db,
+  keyFor,
+  ownAgents,
+  recognise,
+}: Keys & Pick<LlmLogPorts, 'db' | 'recognise'> & { ownAgents: LlmLogPorts['agents'] }) => ({
+  useCases: { llmLog: llmLogService({ db, key: keyFor(sealedPurposes.llmLog), recognise, agents: ownAgents }) },
+  jobs: llmLogJobs(db),
   checks: llmLogEvidence(),
 })

@@ -20,9 +20,8 @@ interface MarkedAccount {
 }
 interface OutboxServiceDeps {
   db: Database
-  folder: EmailOutboxFolder
-  mail: Pick<MailPort, 'send'>
-  delivery: 'folder' | 'server'
+  mail: Pick<MailPort, 'send'> & { folder: EmailOutboxFolder }
+  storeLocations: { mail: 'folder' | 'server' }
   /** Names of the jobs that send emails. */
   emailJobs: readonly string[]
   /** The account that emails with this mark are about. Undefined when it is deleted or the mark means something else. */
@@ -30,7 +29,7 @@ interface OutboxServiceDeps {
   /** Records that an admin saw the links with these secrets. Who uses them afterwards need not receive emails of the address. */
   noteLinksShown(secrets: readonly string[], now: Date): Promise<void>
   /** Whether consequential actions of admins need the approval of a second admin. */
-  needsApprovals(): Promise<boolean>
+  approvals: { isRequired(): Promise<boolean> }
 }
 /** Maximum number of listed jobs. The counts cover all jobs. */
 const shownJobs = 50
@@ -108,19 +107,18 @@ const queued = ({ attemptLimit, at, ...job }: StoredJobRun) => ({
 /** Emails in the folder, which no mail server delivered, and emails still to be sent. */
 const outboxService = ({
   db,
-  folder,
   mail,
-  delivery,
+  storeLocations,
   emailJobs,
   accountMarked,
   noteLinksShown,
-  needsApprovals,
+  approvals,
 }: OutboxServiceDeps) => ({
   list: read(listLetters, async (_ctx, { query: { q, cursor, limit } }) => {
     const after = parseCursor(cursor)
     if (after && !after.id.endsWith('.eml')) throw notOurCursor()
     const [{ letters: emails, total }, { jobs, counts }] = await Promise.all([
-      folder.list({ after: after?.id, limit: limit + 1, text: q }),
+      mail.folder.list({ after: after?.id, limit: limit + 1, text: q }),
       storedJobRuns(db, emailJobs, shownJobs),
     ])
     const { shown, page } = pageOf(emails, limit, total, ({ writtenAt, name }) => ({ at: writtenAt, id: name }))
@@ -128,7 +126,7 @@ const outboxService = ({
       body: {
         data: shown.map(listed),
         ...page,
-        delivery,
+        delivery: storeLocations.mail,
         queue: { ...counts, jobs: jobs.map(queued) },
       },
       resourceId: 'list',
@@ -141,7 +139,7 @@ const outboxService = ({
       actor.accountId === undefined ? undefined : await accountDirectory.contactOf(db.prisma, actor.accountId)
     if (!contact || actor.accountId === undefined)
       throw new Problem('forbidden', 'A test email goes to the address of your account, and a token has none. Sign in.')
-    const sent = { result: delivery === 'folder' ? ('folder' as const) : ('sent' as const), reason: null }
+    const sent = { result: storeLocations.mail === 'folder' ? ('folder' as const) : ('sent' as const), reason: null }
     const { result, reason } = await mail
       .send({ to: contact.email, about: actor.accountId, ...testEmail(contact.locale) })
       .then(
@@ -162,10 +160,10 @@ const outboxService = ({
       throw new Problem('forbidden', 'Only the session of an admin can show links. Tokens cannot read them.')
     // A link to choose a password takes over an account, also the admin's own.
     if (isShown) requireRecentPassword({ actor, now })
-    const found = await folder.read(emailFileName(id))
+    const found = await mail.folder.read(emailFileName(id))
     if (!found) throw new Problem('not_found', 'No email has this id. Emails are deleted after 7 days.')
     const { text, links } = withoutLinks(found.text ?? '')
-    const mark = isShown ? folder.markIn(found.name) : undefined
+    const mark = isShown ? mail.folder.markIn(found.name) : undefined
     const about = mark === undefined ? undefined : await accountMarked(mark)
     if (isShown && links.some(provesAddress))
       throw new Problem(
@@ -175,7 +173,7 @@ const outboxService = ({
     const isOwn = about !== undefined && about.id === actor.accountId && isReceivedBy(about, found.to)
     // A link acts as its recipient: with it, an admin could take over an account, approve as another admin, or confirm the identity of a person.
     if (isShown && !isOwn && links.some(isSecret)) {
-      if (await needsApprovals())
+      if (await approvals.isRequired())
         throw new Problem(
           'forbidden',
           'While two-person approval is on, admins see only links of emails to their own verified address. Configure a mail server (KP_SMTP_URL), or reset the password on the server (kp admin reset-password).',

@@ -1,9 +1,22 @@
+import { type Env, hasMailServer } from '#lib/config/env.ts'
+import { sealedPurposes, subjectPurpose } from '#lib/config/secret.ts'
+import { accountDirectory } from '#lib/domains/accounts/queries.ts'
+import { actorsOfRequest } from '#lib/domains/audit/repository.ts'
+import { oldestRead } from '#lib/domains/audit/rules.ts'
+import { holdsInForce } from '#lib/domains/holds/queries.ts'
+import { ownsProjectOf } from '#lib/domains/projects/queries.ts'
+import type { Transaction } from '#lib/kernel/context.ts'
+import type { RunChange } from '#lib/kernel/erasure-run.ts'
+import type { Subject } from '#lib/kernel/erasure-scope.ts'
 import { type EvidenceCheck, type EvidencePage, failsIf } from '#lib/kernel/evidence.ts'
 import type { Measuring } from '#lib/kernel/measure.ts'
 import type { PersonalData } from '#lib/kernel/module.ts'
+import type { TransactionalEvent } from '#lib/kernel/transactional-event.ts'
 import type { Ledger } from '#lib/stores/ledger/ledger.ts'
+import type { EmailSections } from '#lib/stores/mail/email-content.ts'
 import type { MailPort } from '#lib/stores/mail/mail.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { formTriesPerMinute } from './form/rules.ts'
 import { deadlineNotes } from './noted-deadlines.ts'
 import {
   addressesOf,
@@ -12,16 +25,26 @@ import {
   requestExporters,
   requestPersonExporters,
 } from './personal-data.ts'
-import type { PrivacyDeps } from './ports.ts'
+import type { CopyChange, PrivacyDeps, RequestLocale } from './ports.ts'
 import { answersOfKind, dataOfClosedRequests, erasuresInTime, gracePeriods, measureRequests } from './repository.ts'
-import { ourTerm, type RequestKind, states } from './rules.ts'
+import { ourTerm, type RequestKind, requestLinkTriesPerMinute, states } from './rules.ts'
 import { privacyRequestsJobs, privacyRequestsService } from './service.ts'
 
-export const privacyRequestsData = (deps: Parameters<typeof requestDataSource>[0]): PersonalData => ({
-  dataSources: [requestDataSource(deps), formDataSource(deps)],
-  exporters: requestExporters(deps.db),
-  personExporters: requestPersonExporters(deps.db, (account) => addressesOf(deps, account)),
-})
+type RequestSourceDeps = Parameters<typeof requestDataSource>[0]
+
+export function privacyRequestsData({
+  keyFor,
+  env,
+  ...parts
+}: Pick<RequestsModuleParts, 'env' | 'keyFor'> &
+  Pick<RequestSourceDeps, 'addressOf' | 'db' | 'pipeline'>): PersonalData {
+  const deps = { ...parts, subjectKey: keyFor(subjectPurpose), requestsYears: env.KP_REQUESTS_YEARS }
+  return {
+    dataSources: [requestDataSource(deps), formDataSource(deps)],
+    exporters: requestExporters(deps.db),
+    personExporters: requestPersonExporters(deps.db, (account) => addressesOf(deps, account)),
+  }
+}
 
 const day = 86_400_000
 /** The sealed address is deleted at most 7 days after closing; allows 2 hours of delay. */
@@ -91,16 +114,84 @@ const requestsEvidence = (): EvidenceCheck[] => [
   },
 ]
 
+/** What privacy requests take from the platform by name, and what other modules give them. */
+interface RequestsModuleParts
+  extends Pick<
+    PrivacyDeps,
+    'agents' | 'answersForPart' | 'db' | 'expectedRetention' | 'origin' | 'participants' | 'pipeline' | 'strict'
+  > {
+  env: Pick<Env, 'KP_GRACE_SIGN_IN' | 'KP_GRACE_TOKENS' | 'KP_PRIVACY_EMAIL' | 'KP_REQUESTS_YEARS' | 'KP_SMTP_URL'>
+  mail: MailPort
+  ledger: Pick<Ledger, 'append' | 'read'>
+  keyFor(purpose: string): () => Uint8Array
+  networks: { limitKeyOf(address: string): string; customerNetworkOf(address: string): string }
+  /** Counts an attempt. @throws Problem `rate_limited` */
+  countTry(window: { key: string; limit: number }): Promise<void>
+  accounts: Omit<PrivacyDeps['people'], 'mayFileFor'>
+  emails: {
+    sendAtOnce(
+      to: { accountId: string; kind: 'requests' },
+      write: (locale: RequestLocale) => EmailSections,
+    ): Promise<unknown>
+  }
+  runs: PrivacyDeps['erasures']
+  exports: PrivacyDeps['copies']
+  settings: { isRequestFormOn(tx: Transaction): Promise<boolean> }
+  approvals: Pick<PrivacyDeps, 'requireApproval'>
+  erasureChanges: Pick<TransactionalEvent<RunChange>, 'listen'>
+  exportChanges: Pick<TransactionalEvent<CopyChange>, 'listen'>
+}
+
+/** Ids of the current legal holds on a subject. */
+async function holdsOn(tx: Transaction, subject: Subject, now: Date): Promise<string[]> {
+  const { account, agents } = await holdsInForce.inForce(tx, subject, now)
+  return [...new Set([...(account === null ? [] : [account]), ...agents.values()])]
+}
+
 /** Privacy requests under the GDPR. */
-export const privacyRequestsModule = ({
-  mail,
-  ledger,
-  ...deps
-}: PrivacyDeps & { mail: MailPort; ledger: Pick<Ledger, 'append' | 'read'> }) => ({
-  useCases: { requests: privacyRequestsService(deps) },
-  jobs: [...privacyRequestsJobs(deps, mail), deadlineNotes(deps.db, ledger).job],
-  checks: requestsEvidence(),
-})
+export function privacyRequestsModule(parts: RequestsModuleParts) {
+  const { accounts, countTry, db, emails, env, keyFor, ledger, mail } = parts
+  const { customerNetworkOf, limitKeyOf } = parts.networks
+  const deps: PrivacyDeps = {
+    ...parts,
+    people: {
+      ...accounts,
+      mayFileFor: async (tx, filer, member) =>
+        (await accountDirectory.sameOrganisation(tx, filer, member)) || (await ownsProjectOf(tx, filer, member)),
+    },
+    erasures: parts.runs,
+    copies: parts.exports,
+    requireApproval: parts.approvals.requireApproval,
+    subjectKey: keyFor(subjectPurpose),
+    contactKey: keyFor(sealedPurposes.privacyContacts),
+    holdsOn,
+    async sendToAdmin(accountId, write) {
+      await emails.sendAtOnce({ accountId, kind: 'requests' }, (locale) => [write(locale)])
+    },
+    actorsOf: (id, now) => actorsOfRequest(db, { id, from: oldestRead(now) }),
+    countTry: (address) => countTry({ key: `privacy-link:${limitKeyOf(address)}`, limit: requestLinkTriesPerMinute }),
+    form: {
+      isOn: parts.settings.isRequestFormOn,
+      isForwardedByHand: !hasMailServer(env),
+      key: keyFor(sealedPurposes.privacyForms),
+      networkOf: (address) => (address.includes(':') ? customerNetworkOf(address) : limitKeyOf(address)),
+      countTry: (address) => countTry({ key: `request-form:${limitKeyOf(address)}`, limit: formTriesPerMinute }),
+    },
+    graceTokens: env.KP_GRACE_TOKENS,
+    graceSignIn: env.KP_GRACE_SIGN_IN,
+    privacyEmail: env.KP_PRIVACY_EMAIL ?? null,
+    requestsYears: env.KP_REQUESTS_YEARS,
+  }
+  const requests = privacyRequestsService(deps)
+  // Requests begin erasures and copies, whose changes return as events.
+  parts.erasureChanges.listen(requests.erasureChanged)
+  parts.exportChanges.listen(requests.copyChanged)
+  return {
+    useCases: { requests },
+    jobs: [...privacyRequestsJobs(deps, mail), deadlineNotes(db, ledger).job],
+    checks: requestsEvidence(),
+  }
+}
 
 /** Metrics: requests by state, and the numbers of overdue and nearly due requests. */
 export const requestMeasures = (db: Database): Measuring => ({

@@ -189,10 +189,6 @@ export interface PrivacyDeps {
   subjectKey: () => Uint8Array
   /** Key that seals addresses. */
   contactKey: () => Uint8Array
-  /** Counts the open projects that the subject owns and that others use. An erasure does not delete them. */
-  countRemainingProjects(subject: Subject): Promise<number>
-  /** Counts the participations with the verified address of an account that no account has claimed. */
-  countUnclaimedParticipations(accountId: string): Promise<number>
   /** What an erasure will retain, with ground and end, in the words of its receipt. */
   expectedRetention(
     erasure: {

@@ -11,6 +11,7 @@ import { closingProjects } from './closing/repository.ts'
 import { countSharedOwnedProjects, identitiesOf } from './containers/repository.ts'
 import { authorsOfDerivedDocuments, claimantsOf, recordedInPart } from './erasing/repository.ts'
 import { writersOf } from './legal-holds.ts'
+import { findOwnedMembership } from './participants/repository.ts'
 import { countProjectsInRegions, foundProjects, oldestProjectsInRegions } from './repository.ts'
 
 /** Finds projects by name or id: those of the reader, and those that managers and admins see in their list. */
@@ -115,3 +116,7 @@ export async function projectNames(tx: Transaction, ids: readonly string[]): Pro
   })
   return new Map(rows.map(({ id, name }) => [id, name]))
 }
+
+/** Whether the first account owns a project of which the second account is a member. */
+export const ownsProjectOf = async (on: Queryable, owner: string, member: string): Promise<boolean> =>
+  owner !== member && (await findOwnedMembership(on, { owner, member })).length > 0

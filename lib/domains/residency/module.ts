@@ -1,5 +1,7 @@
+import type { Env } from '#lib/config/env.ts'
 import { agentsInRegions } from '#lib/domains/agents/queries.ts'
 import { projectsInRegions } from '#lib/domains/projects/queries.ts'
+import type { DataRegions } from '#lib/kernel/data-regions.ts'
 import type { EvidenceCheck } from '#lib/kernel/evidence.ts'
 import { fulfilledRegions, residencyState, type StoreLocation } from './rules.ts'
 
@@ -40,15 +42,14 @@ const residencyEvidence = (
 
 /** Data regions: the compliance check of promised regions. */
 export const residencyModule = ({
-  residency,
-  places: locations,
-  choosable,
+  env,
+  assessedLocations,
+  regions,
 }: {
-  residency: 'eu' | undefined
-  places: readonly StoreLocation[]
-  /** The regions that the operator offers. */
-  choosable: readonly string[]
+  env: Pick<Env, 'KP_RESIDENCY'>
+  assessedLocations: readonly StoreLocation[]
+  regions: Pick<DataRegions, 'choosable'>
 }) => ({
   useCases: {},
-  checks: residencyEvidence(residency, locations, choosable) satisfies EvidenceCheck[],
+  checks: residencyEvidence(env.KP_RESIDENCY, assessedLocations, regions.choosable) satisfies EvidenceCheck[],
 })

@@ -1,3 +1,4 @@
+import { deletionRows } from '#lib/domains/erasure/writes.ts'
 import type { RetainedRecord } from '#lib/kernel/data-source.ts'
 import { type EvidenceCheck, failsIf } from '#lib/kernel/evidence.ts'
 import type { Counts, Expiring, Periods } from '#lib/kernel/expiring.ts'
@@ -6,8 +7,9 @@ import type { PersonalData } from '#lib/kernel/module.ts'
 import { adminChanges } from '#lib/stores/postgres/admin-changes.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { lastSweep, measureSweeps } from './repository.ts'
+import type { RetentionStores } from './retention-manager.ts'
 import { periodsOf } from './rules.ts'
-import { retentionJobs, retentionService } from './service.ts'
+import { environmentPeriods, retentionJobs, retentionService } from './service.ts'
 
 /** Retained records: who set a retention period and who requested a sweep. */
 const retainedSweepRecords = (db: Database): RetainedRecord[] => [
@@ -92,13 +94,27 @@ const retentionEvidence = ({
 ]
 
 /** Retention periods and the sweeps that apply them. */
-export function retentionModule(deps: Parameters<typeof retentionService>[0]) {
-  const retention = retentionService(deps)
+export function retentionModule({
+  db,
+  clock,
+  env,
+  expiring,
+  log,
+  requireApproval,
+}: Pick<RetentionStores, 'db' | 'clock' | 'expiring'> &
+  Pick<Parameters<typeof retentionService>[0], 'requireApproval'> & {
+    env: Parameters<typeof environmentPeriods>[0]
+    log: { auditWithin: RetentionStores['audit'] }
+  }) {
+  const stores: RetentionStores = { db, clock, deletionRows, expiring, audit: log.auditWithin }
+  const retention = retentionService({ stores, environment: environmentPeriods(env), requireApproval })
   const periods = async () => periodsOf(await retention.policyNow())
   return {
     useCases: { retention },
     jobs: retentionJobs(retention),
-    checks: retentionEvidence({ expiring: deps.stores.expiring, periods }),
+    checks: retentionEvidence({ expiring, periods }),
+    /** What a sweep needs. */
+    stores,
     /** The periods in force, without those that are announced. */
     periods,
   }

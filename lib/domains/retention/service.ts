@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
+import type { Env } from '#lib/config/env.ts'
 import { enqueue } from '#lib/jobs/queue.ts'
 import { type Approvable, approvable, type RequireApproval } from '#lib/kernel/approval.ts'
 import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
@@ -40,6 +41,14 @@ export interface RetentionServiceDeps {
   environment: Periods
   requireApproval: RequireApproval
 }
+
+type PeriodSettings = Pick<Env, 'KP_RETENTION_NETWORK_DAYS' | 'KP_RETENTION_ORG_DAYS' | 'KP_RETENTION_PRIVATE_DAYS'>
+/** The periods of the environment. */
+export const environmentPeriods = (env: PeriodSettings): Periods => ({
+  network: env.KP_RETENTION_NETWORK_DAYS,
+  org: env.KP_RETENTION_ORG_DAYS,
+  private: env.KP_RETENTION_PRIVATE_DAYS,
+})
 
 /** Milliseconds that a response waits for its sweep. */
 const patience = 10_000
@@ -322,7 +331,12 @@ const now = ({ network, org, private: own }: Periods) => ({ network_now: network
 const next = ({ network, org, private: own }: Periods) => ({ network_next: network, org_next: org, private_next: own })
 
 /** Actions that decide when data is deleted. */
-export function retentionApprovables(policyNow: PolicyNow, environment: Periods): readonly Approvable[] {
+export function retentionApprovables({
+  env,
+  ...stores
+}: Parameters<typeof policyReader>[0] & { env: PeriodSettings }): readonly Approvable[] {
+  const environment = environmentPeriods(env)
+  const policyNow = policyReader(stores, environment)
   const periods = async (tx: Transaction) => periodsOf(await policyNow(tx))
   return [
     approvable(editRetention, async (tx, { body }) => {

@@ -1,10 +1,12 @@
 import { chmod, mkdir, open, readdir, readFile, rename, rm, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { markFile, markIn } from '#lib/config/data-folder.ts'
+import { areSnapshotKeysInBucket, markFile, markIn, snapshotKeysFolder } from '#lib/config/data-folder.ts'
+import type { Env } from '#lib/config/env.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { errorCode } from '#lib/kernel/error-code.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { type ObjectStore, requireFinalDeletion } from '#lib/stores/objects/objects.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
 import type { MissingStoreData } from '#lib/stores/registered-store.ts'
 import { snapshotIdForm } from './rules.ts'
 
@@ -185,4 +187,25 @@ export function snapshotKeyObjects({ store, used, whatIsMissing }: KeyDeps & { s
       }
     },
   }
+}
+
+/** Where snapshots and their keys are stored. Keys are apart from the objects that they open. */
+export function snapshotStorage({
+  db,
+  env,
+  known,
+  stores,
+}: {
+  db: Database
+  env: Pick<Env, 'KP_DATA_DIR' | 'KP_FILES_URL' | 'KP_SNAPSHOT_KEYS_DIR'>
+  /** Which places have had keys. */
+  known: { used(port: 'snapshot_keys'): Promise<void>; missing(port: 'snapshot_keys'): MissingStoreData }
+  stores: { objects: ObjectStore; files: ObjectStore | undefined }
+}) {
+  const deps = { used: () => known.used('snapshot_keys'), whatIsMissing: known.missing('snapshot_keys') }
+  const keys =
+    stores.files && areSnapshotKeysInBucket(env)
+      ? snapshotKeyObjects({ ...deps, store: stores.files })
+      : snapshotKeys({ ...deps, folder: snapshotKeysFolder(env) })
+  return { db, objects: stores.objects, keys }
 }

@@ -1,13 +1,25 @@
 import { type EvidenceCheck, endsInTime } from '#lib/kernel/evidence.ts'
+import type { Exporter } from '#lib/kernel/exporter.ts'
 import type { PersonalData } from '#lib/kernel/module.ts'
 import { agentsUnderLegalHold } from '#lib/stores/postgres/agents-under-legal-hold.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import type { MissingStoreData } from '#lib/stores/registered-store.ts'
+import { snapshotParts } from './making.ts'
 import { type SnapshotSourcePorts, snapshotDataSources, snapshotExporters } from './personal-data.ts'
 import type { SnapshotPorts } from './ports.ts'
 import { snapshotsService } from './service.ts'
 
-export const snapshotsData = (deps: SnapshotSourcePorts): PersonalData => ({
-  dataSources: snapshotDataSources(deps),
-  exporters: snapshotExporters(deps.db),
+export const snapshotsData = ({
+  db,
+  known,
+  snapshotStorage,
+}: {
+  db: Database
+  known: { missing(port: 'objects'): MissingStoreData }
+  snapshotStorage: Omit<SnapshotSourcePorts, 'whatIsMissing'>
+}): PersonalData => ({
+  dataSources: snapshotDataSources({ ...snapshotStorage, whatIsMissing: known.missing('objects') }),
+  exporters: snapshotExporters(db),
 })
 
 /**
@@ -22,7 +34,24 @@ export const snapshotsEvidence = (): EvidenceCheck[] => [
 ]
 
 /** Sealed snapshots of agents. */
-export function snapshotsModule(deps: SnapshotPorts) {
-  const { useCases, jobs } = snapshotsService(deps)
+export function snapshotsModule({
+  snapshotStorage,
+  ownAgents,
+  exporters,
+  settingsOf,
+  ...deps
+}: Omit<SnapshotPorts, 'agents' | 'db' | 'keys' | 'objects' | 'parts'> & {
+  snapshotStorage: Pick<SnapshotPorts, 'db' | 'keys' | 'objects'>
+  ownAgents: Omit<SnapshotPorts['agents'], 'settingsOf'>
+  settingsOf: SnapshotPorts['agents']['settingsOf']
+  /** Those of the data that a snapshot contains. */
+  exporters: readonly Exporter[]
+}) {
+  const { useCases, jobs } = snapshotsService({
+    ...deps,
+    ...snapshotStorage,
+    agents: { ...ownAgents, settingsOf },
+    parts: snapshotParts(exporters),
+  })
   return { useCases: { snapshots: useCases }, jobs, checks: snapshotsEvidence() }
 }

@@ -172,6 +172,30 @@ async function missingData(
   return tx ? find(tx) : db.transaction(find)
 }
 
+/** When an admin last stated that a ledger is lost; null if never. A newer ledger contains nothing from before. */
+async function ledgerLostAt(tx: Transaction): Promise<Date | null> {
+  const { _max: last } = await tx.knownStore.aggregate({ where: { port: 'ledger' }, _max: { retiredAt: true } })
+  return last.retiredAt
+}
+
+/** Records that everything in a folder was moved to another store of the port. `former`: the mark of the folder, if it has one. */
+export async function recordMove(
+  tx: Transaction,
+  {
+    former,
+    identity,
+    ...to
+  }: { port: RememberedPort; former: string | undefined; provider: string; identity: string; shown: string; now: Date },
+): Promise<void> {
+  const { port, provider, shown, now } = to
+  await recordUse(tx, { id: newId('store'), port, provider, address: addressHash(provider, identity), shown, now })
+  if (former === undefined) return
+  await tx.knownStore.updateMany({
+    where: { port, address: addressHash('files', former), retiredAt: null },
+    data: { retiredAt: now, retiredBy: 'system:admin.move-files', statement: 'Everything was moved to a bucket.' },
+  })
+}
+
 /** Remembers which stores have had data, so that a disconnected store is not taken for an empty one. */
 export function registeredStores(deps: RegisteredStoreDeps) {
   const { db, clock, connected } = deps
@@ -226,6 +250,7 @@ export function registeredStores(deps: RegisteredStoreDeps) {
       (port: RememberedPort): MissingStoreData =>
       (tx) =>
         missingData(deps, byPort.get(port), port, tx),
+    ledgerLostAt,
   }
 }
 export type RegisteredStores = ReturnType<typeof registeredStores>
@@ -242,27 +267,3 @@ export const retireLedgers = (client: ClientBase, own: string, now: Date): Promi
     by: 'system:admin.accept-loss',
     said: 'An operator declared the ledger lost.',
   })
-
-/** When an admin last stated that a ledger is lost; null if never. A newer ledger contains nothing from before. */
-export async function ledgerLostAt(tx: Transaction): Promise<Date | null> {
-  const { _max: last } = await tx.knownStore.aggregate({ where: { port: 'ledger' }, _max: { retiredAt: true } })
-  return last.retiredAt
-}
-
-/** Records that everything in a folder was moved to another store of the port. `former`: the mark of the folder, if it has one. */
-export async function recordMove(
-  tx: Transaction,
-  {
-    former,
-    identity,
-    ...to
-  }: { port: RememberedPort; former: string | undefined; provider: string; identity: string; shown: string; now: Date },
-): Promise<void> {
-  const { port, provider, shown, now } = to
-  await recordUse(tx, { id: newId('store'), port, provider, address: addressHash(provider, identity), shown, now })
-  if (former === undefined) return
-  await tx.knownStore.updateMany({
-    where: { port, address: addressHash('files', former), retiredAt: null },
-    data: { retiredAt: now, retiredBy: 'system:admin.move-files', statement: 'Everything was moved to a bucket.' },
-  })
-}

@@ -1,3 +1,4 @@
+import type { Env } from '#lib/config/env.ts'
 import { agentIdsInRegions, agentsInRegions } from '#lib/domains/agents/queries.ts'
 import { projectIdsInRegions, projectsInRegions } from '#lib/domains/projects/queries.ts'
 import { plainTextPhrases } from '#lib/domains/sanitizer/sanitizer.ts'
@@ -31,11 +32,11 @@ interface RequestedState extends Omit<StoreState, 'state'> {
 export interface StoresServiceDeps {
   db: Database
   known: RegisteredStores
-  residency: 'eu' | null
+  env: Pick<Env, 'KP_RESIDENCY'>
   sites: readonly AssessedSite[]
   /** The state of a store. Undefined for one that cannot be checked. */
   stateOf(name: string): Promise<RequestedState | undefined>
-  emailsInFolder: boolean
+  facts: { emailsInFolder: boolean }
   /** The regions in which every store and processor is. Projects and agents that require another region are listed. */
   fulfilledRegions: readonly string[]
   strict: boolean
@@ -69,7 +70,7 @@ const processorView = (site: AssessedSite): ProcessorView => ({ ...placeOf(site)
 const maxNamed = 100
 
 async function connectedView(
-  { known, stateOf, emailsInFolder }: StoresServiceDeps,
+  { known, stateOf, facts }: StoresServiceDeps,
   site: AssessedSite,
   rows: readonly KnownRow[],
 ): Promise<StoreView> {
@@ -82,7 +83,7 @@ async function connectedView(
     state: asked?.state ?? 'unchecked',
     latency_ms: asked ? Math.round(asked.latency * 10) / 10 : null,
     detail: asked?.detail ?? null,
-    holds: inventoryOf(site.name, emailsInFolder),
+    holds: inventoryOf(site.name, facts.emailsInFolder),
     is_connected: true,
     known_store_id: row?.id ?? null,
     first_seen: row?.firstSeen.toISOString() ?? null,
@@ -90,11 +91,7 @@ async function connectedView(
   }
 }
 
-const disconnectedView = (
-  row: KnownRow,
-  port: RememberedPort,
-  emailsInFolder: StoresServiceDeps['emailsInFolder'],
-): StoreView => ({
+const disconnectedView = (row: KnownRow, port: RememberedPort, emailsInFolder: boolean): StoreView => ({
   name: port,
   port,
   provider: row.provider,
@@ -115,7 +112,7 @@ const disconnectedView = (
 })
 
 const list = (deps: StoresServiceDeps) => {
-  const { db, known, residency, sites } = deps
+  const { db, known, env, sites } = deps
   return read(listStores, async () => {
     const rows = await db.prisma.knownStore.findMany({ where: { retiredAt: null }, orderBy: { firstSeen: 'asc' } })
     const stores = await Promise.all(
@@ -132,7 +129,7 @@ const list = (deps: StoresServiceDeps) => {
     return {
       body: {
         data: {
-          residency,
+          residency: env.KP_RESIDENCY ?? null,
           projects_outside: {
             total: projects,
             project_ids: await projectIdsInRegions(db, deps.fulfilledRegions, maxNamed),
@@ -145,7 +142,7 @@ const list = (deps: StoresServiceDeps) => {
             ...stores,
             ...off.flatMap(([{ id }, port]) => {
               const row = byId.get(id)
-              return row ? [disconnectedView(row, port, deps.emailsInFolder)] : []
+              return row ? [disconnectedView(row, port, deps.facts.emailsInFolder)] : []
             }),
           ],
           processors: sites.filter(({ kind }) => kind === 'processor').map(processorView),

@@ -1,14 +1,16 @@
 import { z } from 'zod'
 import { enqueue } from '#lib/jobs/queue.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
+import type { RunChange, SubjectErasures } from '#lib/kernel/erasure-run.ts'
 import { type EvidenceCheck, endsInTime } from '#lib/kernel/evidence.ts'
 import { job } from '#lib/kernel/job.ts'
 import type { PersonalData } from '#lib/kernel/module.ts'
+import type { TransactionalEvent } from '#lib/kernel/transactional-event.ts'
 import { read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import type { Telemetry } from './capture.ts'
 import { listTelemetryEvents } from './contract.ts'
-import { events, type Properties, propertiesOf, pseudonymKeyRetention } from './events.ts'
+import { durationOf, events, type Properties, propertiesOf, pseudonymKeyRetention } from './events.ts'
 import { telemetryExporters, telemetryKeyDataSource, telemetryPersonExporters } from './personal-data.ts'
 import { destroyExpiredKeys } from './repository.ts'
 
@@ -33,10 +35,10 @@ const telemetryService = ({ to }: { to: { host: string; region: string | null } 
   })),
 })
 
-export const telemetryData = (db: Database, key: () => Uint8Array): PersonalData => ({
+export const telemetryData = ({ db, telemetryKey }: { db: Database; telemetryKey(): Uint8Array }): PersonalData => ({
   dataSources: [telemetryKeyDataSource(db)],
-  exporters: telemetryExporters(db, key),
-  personExporters: telemetryPersonExporters(db, key),
+  exporters: telemetryExporters(db, telemetryKey),
+  personExporters: telemetryPersonExporters(db, telemetryKey),
 })
 
 /** While a key exists, its events can be linked to a person. */
@@ -47,7 +49,7 @@ const telemetryEvidence = (): EvidenceCheck[] => [
 const completedJob = 'telemetry.erasure-completed'
 
 /** Sends an event about a completed erasure when the completing transaction commits. It contains no id. */
-export const reportCompletedErasures = (tx: Transaction, { of, steps, duration }: Properties<'erasure_completed'>) =>
+const reportCompletedErasures = (tx: Transaction, { of, steps, duration }: Properties<'erasure_completed'>) =>
   enqueue(tx, completedJob, { of, steps, duration }, { maxAttempts: 1 })
 
 /** Destroys keys after 30 days. From then on, their events are anonymous. */
@@ -70,18 +72,37 @@ const telemetryJobs = ({ db, telemetry }: { db: Database; telemetry: Pick<Teleme
   }),
 ]
 
-/** Anonymous usage events. */
-export const telemetryModule = ({
-  db,
-  telemetry,
-  to,
-}: {
+/** Sends an event about each completed erasure, if events are sent. */
+function reportErasures({ erasureChanges, runs }: Pick<TelemetryModuleParts, 'erasureChanges' | 'runs'>): void {
+  erasureChanges.listen(async (tx, change) => {
+    if (change.state !== 'done') return
+    const run = await runs.run(change.runId, tx)
+    await reportCompletedErasures(tx, {
+      of: change.part?.kind ?? 'subject',
+      steps: Object.keys(change.erased).length,
+      duration: durationOf(change.now.getTime() - (run?.createdAt ?? change.now).getTime()),
+    })
+  })
+}
+
+interface TelemetryModuleParts {
   db: Database
   telemetry: Telemetry
-  /** The recipient of the events. */
-  to: { host: string; region: string | null } | undefined
-}) => ({
-  useCases: { telemetry: telemetryService({ to }) },
-  jobs: telemetryJobs({ db, telemetry }),
-  checks: telemetryEvidence(),
-})
+  /** The recipient of the events; undefined when none are sent. */
+  telemetryTo: { host: string } | undefined
+  assessedLocations: readonly { name: string; region: string | null }[]
+  erasureChanges: Pick<TransactionalEvent<RunChange>, 'listen'>
+  runs: Pick<SubjectErasures, 'run'>
+}
+
+/** Anonymous usage events. */
+export function telemetryModule(deps: TelemetryModuleParts) {
+  const { assessedLocations, telemetry, telemetryTo } = deps
+  if (telemetry.isOn) reportErasures(deps)
+  const region = assessedLocations.find(({ name }) => name === 'posthog')?.region ?? null
+  return {
+    useCases: { telemetry: telemetryService({ to: telemetryTo && { host: new URL(telemetryTo.host).host, region } }) },
+    jobs: telemetryJobs(deps),
+    checks: telemetryEvidence(),
+  }
+}

@@ -1,5 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { z } from 'zod'
+import { storesWithWaitingErasures } from '#lib/domains/erasure/queries.ts'
+import { quarantined } from '#lib/domains/knowledge/queries.ts'
 import { enqueue } from '#lib/jobs/queue.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
@@ -263,12 +265,37 @@ export const ownEmailChoices = (db: Database, deps: Pick<AccountsDeps, 'unsubscr
 /** A section in the language of the recipient; undefined when nothing needs attention. */
 type DigestSource = (now: Date) => Promise<((locale: Locale) => EmailSections[number]) | undefined>
 interface DigestDeps {
+  db: Database
+  origin: string
   emails: Pick<OptionalEmails, 'sendDigest'>
-  sources: Readonly<Partial<Record<EmailKind, DigestSource>>>
+  /** Requests that are due. */
+  requests: DigestSource
+  /** Numbers of compliance checks that fail or need attention. */
+  controls(now: Date): Promise<{ fails: number; attention: number }>
 }
+type DigestSources = Readonly<Partial<Record<EmailKind, DigestSource>>>
+
+/** What has a section in the digest of admins if it needs attention. */
+const digestSources = ({ controls, db, origin, requests }: DigestDeps): DigestSources => ({
+  requests,
+  async outages() {
+    const stores = await storesWithWaitingErasures(db)
+    return stores.length === 0 ? undefined : (locale) => outagesSection(locale, stores, `${origin}/admin/erasures`)
+  },
+  async controls(now) {
+    const counts = await controls(now)
+    return counts.fails + counts.attention === 0
+      ? undefined
+      : (locale) => controlsSection(locale, counts, `${origin}/admin/compliance`)
+  },
+  async safety() {
+    const count = await quarantined(db)
+    return count === 0 ? undefined : (locale) => safetySection(locale, count, `${origin}/admin/safety`)
+  },
+})
 export const digestEmailJob = 'accounts.digest-email'
 
-async function sectionsAt(sources: DigestDeps['sources'], now: Date) {
+async function sectionsAt(sources: DigestSources, now: Date) {
   const found = await Promise.all(
     Object.entries(sources).map(async ([kind, source]) => [kind, await source(now)] as const),
   )
@@ -276,29 +303,32 @@ async function sectionsAt(sources: DigestDeps['sources'], now: Date) {
 }
 
 /** Once a day, one email to each admin about what needs attention at that time, if they get such emails. */
-export const digestJobs = ({ emails, sources }: DigestDeps) => [
-  job({
-    name: 'accounts.digest',
-    payload: z.unknown(),
-    cron: '0 6 * * *',
-    // A worker that is restarted at that time sends it late instead of a day later.
-    catchUp: 12 * 3_600_000,
-    async run(ctx) {
-      if (Object.keys(await sectionsAt(sources, ctx.now)).length === 0) return
-      await ctx.pipeline.transaction(async (tx) => {
-        for (const { accountId } of await accountDirectory.adminContacts(tx))
-          await enqueue(tx, digestEmailJob, { accountId }, { key: `${digestEmailJob}:${accountId}`, maxAttempts: 12 })
-      })
-    },
-  }),
-  job({
-    name: digestEmailJob,
-    payload: z.strictObject({ accountId: z.string() }),
-    async run({ now }, { accountId }) {
-      await emails.sendDigest(accountId, await sectionsAt(sources, now))
-    },
-  }),
-]
+export function digestJobs(deps: DigestDeps) {
+  const sources = digestSources(deps)
+  return [
+    job({
+      name: 'accounts.digest',
+      payload: z.unknown(),
+      cron: '0 6 * * *',
+      // A worker that is restarted at that time sends it late instead of a day later.
+      catchUp: 12 * 3_600_000,
+      async run(ctx) {
+        if (Object.keys(await sectionsAt(sources, ctx.now)).length === 0) return
+        await ctx.pipeline.transaction(async (tx) => {
+          for (const { accountId } of await accountDirectory.adminContacts(tx))
+            await enqueue(tx, digestEmailJob, { accountId }, { key: `${digestEmailJob}:${accountId}`, maxAttempts: 12 })
+        })
+      },
+    }),
+    job({
+      name: digestEmailJob,
+      payload: z.strictObject({ accountId: z.string() }),
+      async run({ now }, { accountId }) {
+        await deps.emails.sendDigest(accountId, await sectionsAt(sources, now))
+      },
+    }),
+  ]
+}
 
 type DigestSection = EmailSections[number]
 

@@ -1,14 +1,29 @@
+import { storedSetting } from '#lib/domains/settings/writes.ts'
 import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import type { AccountsDeps } from '../ports.ts'
+import type { AccountsDeps, FactorPolicySetting } from '../ports.ts'
 import { claimReminders, countRequiredFactors } from '../repository.ts'
 import { enqueueNotice } from '../writes.ts'
-import { changeRequirement, type RequirementView, readRequirement, remindOfRequirement } from './contract.ts'
+import {
+  changeRequirement,
+  type RequirementView,
+  readRequirement,
+  remindOfRequirement,
+  StoredFactorPolicy,
+} from './contract.ts'
 import { type FactorPolicy, isRequired, maxDaysAhead, maxReminders, reminderPause } from './rules.ts'
 
 const resourceId = 'second_factors'
+
+/** The setting that says who must have a second factor. */
+export const factorPolicySetting = (db: Database): FactorPolicySetting =>
+  storedSetting<FactorPolicy>(db, {
+    name: 'second_factors',
+    schema: StoredFactorPolicy,
+    fallback: { required_of: 'nobody', from: null },
+  })
 
 /** A token outlives the role of its creator, so only signed-in people decide who may sign in how. */
 const refuseTokens = ({ actor }: MutationContext): void => {

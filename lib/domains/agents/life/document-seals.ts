@@ -7,6 +7,11 @@ export interface DocumentKeys {
   body(): Uint8Array
 }
 
+export const documentKeys = (keyFor: (purpose: string) => () => Uint8Array): DocumentKeys => ({
+  title: keyFor(sealedPurposes.documentTitles),
+  body: keyFor(sealedPurposes.documentBodies),
+})
+
 /** Bytes that sealing adds to a text: a nonce and an authentication tag. */
 export const sealOverhead = 28
 

@@ -45,7 +45,7 @@ type AgentOwnershipRow = Awaited<ReturnType<typeof ownAgent>>
  * Like {@link ownAgent}, but locks the row until the transaction ends: status, restriction and sharing cannot change. Other locks of the
  * row wait; rows that refer to it can still be written.
  */
-export async function ownAgentLocked(tx: Transaction, actor: Actor, id: string): Promise<AgentOwnershipRow> {
+async function ownAgentLocked(tx: Transaction, actor: Actor, id: string): Promise<AgentOwnershipRow> {
   await lockAgent(tx, { agent: id })
   const agent = await tx.agent.findUnique({ where: { id } })
   if (!agent || !isOwn(actor, agent)) throw noSuchAgent()
@@ -83,7 +83,7 @@ function refuseUnlessWritable(
 type FindAgent = (tx: Transaction, actor: Actor, id: string) => Promise<AgentOwnershipRow>
 
 /** Returns the actor's agent, locked, if it may currently share data with its siblings or publicly. */
-export const sharingAgent =
+const sharingAgent =
   (regions: AskedRegions): FindAgent =>
   async (tx, actor, id) => {
     const agent = await ownAgentLocked(tx, actor, id)
@@ -117,6 +117,16 @@ export async function erasableAgent(tx: Transaction, actor: Actor, id: string, n
   await rejectAgentUnderLegalHold(tx, id, now)
   return agent
 }
+
+/** What other domains ask about the actor's agents before they read, delete or write for one. */
+export const ownAgents = (db: Database, regions: DataRegions) => ({
+  own: (actor: Actor, id: string) => ownAgent(db, actor, id),
+  locked: ownAgentLocked,
+  erasable: erasableAgent,
+  writable: writableAgent(regions),
+  /** Like `writable`, but for data that is only shared here. */
+  sharing: sharingAgent(regions),
+})
 
 /** The owner's view of an agent's status. */
 export const lifeOf = (

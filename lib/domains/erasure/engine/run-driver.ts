@@ -263,4 +263,3 @@ export const erasureEngine = (deps: EngineDeps) => ({
   runs: subjectEngine(deps),
   records: recordErasures(deps),
 })
-export type ErasureEngine = ReturnType<typeof erasureEngine>

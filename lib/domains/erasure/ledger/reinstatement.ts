@@ -17,11 +17,13 @@ import { recordDeletion } from '../writes.ts'
 import { type Committed, committedItems } from './ledger-history.ts'
 
 /** What a replay of the ledger needs. */
+export interface RestrictedSubjects {
+  /** Hides the subject's content until the run that erases it again is done. */
+  restrict(tx: Transaction, subject: Subject, now: Date): Promise<unknown>
+}
 export interface ReplayDeps
-  extends Pick<
-    EngineDeps,
-    'dataSources' | 'issuer' | 'facts' | 'subjects' | 'residueIn' | 'holds' | 'words' | 'audit'
-  > {
+  extends Pick<EngineDeps, 'dataSources' | 'issuer' | 'facts' | 'residueIn' | 'holds' | 'words' | 'audit'> {
+  subjects: EngineDeps['subjects'] & RestrictedSubjects
   db: Database
   ledger: Ledger
   signer: Signer
@@ -39,8 +41,6 @@ export interface ReplayDeps
   /** Executes a run to its end in this process. */
   complete(runId: string): Promise<RunState>
   keys: Pick<SuppressionKeys, 'restore'>
-  /** Hides the subject's content until the run that erases it again is done. */
-  restrict(tx: Transaction, subject: Subject, now: Date): Promise<unknown>
   /** Stores which erasures of the ledger were begun again and are not finished. Their data is locked. */
   storeRepeated(tx: Transaction, receipts: readonly string[], now: Date): Promise<void>
   /** When an admin last stated that a ledger is lost; null if never. A newer ledger contains nothing from before. */

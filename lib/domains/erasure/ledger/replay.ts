@@ -246,7 +246,7 @@ async function replaySubject(intent: SubjectIntent, report: Replay, deps: Replay
   }
   const runId = await runFor(intent, without(subject, since), deps)
   if (runId === undefined || (await executeRun(intent.id, runId, report, 'subjects', deps))) return true
-  await deps.db.transaction((tx) => deps.restrict(tx, without(subject, since), deps.now()))
+  await deps.db.transaction((tx) => deps.subjects.restrict(tx, without(subject, since), deps.now()))
   return false
 }
 

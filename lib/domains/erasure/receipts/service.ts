@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { runsRequestedBy } from '#lib/domains/privacy-requests/queries.ts'
-import type { Actor, Transaction } from '#lib/kernel/context.ts'
+import type { Actor } from '#lib/kernel/context.ts'
 import { partKinds } from '#lib/kernel/erasure-scope.ts'
 import { encodeCursor, pageOf, parseCursor, type TimeCursor } from '#lib/kernel/pages.ts'
 import { CompleteReading, type ErasedKind, type Receipt, subjectKinds } from '#lib/kernel/receipt.ts'
@@ -11,7 +11,7 @@ import { listReceipts, listTombstones, readReceipt, readSigningKeys } from '../c
 import type { RecordErasures } from '../engine/in-request.ts'
 import { settlingTime } from '../rules.ts'
 import { tombstoneCount, tombstonePage } from '../suppression/repository.ts'
-import { ownReceiptCount, ownReceiptPage, receiptIdOf, runOfReceipt } from './repository.ts'
+import { ownReceiptCount, ownReceiptPage, runOfReceipt } from './repository.ts'
 import type { Signer } from './signing.ts'
 
 /** Number of receipts that a process can still return while the database is down. */
@@ -71,15 +71,6 @@ export function receiptUseCases({
     })),
   }
 }
-
-/**
- * Returns the receipt id of an erased id if one of `owners` owned it, otherwise undefined. A given transaction avoids a
- * second connection.
- */
-export const receiptFinder =
-  (db: Database) =>
-  async (deletedId: string, owners: readonly string[], tx?: Transaction): Promise<string | undefined> =>
-    (await receiptIdOf(tx ?? db, { deletedId, owners }))[0]?.receipt_id
 
 type ReceiptRow = Awaited<ReturnType<typeof ownReceiptPage>>[number]
 

@@ -1,3 +1,4 @@
+import { countRemainingProjects, countUnclaimedParticipations } from '#lib/domains/projects/queries.ts'
 import type { Context } from '#lib/kernel/context.ts'
 import type { PlannedHolding, RunView } from '#lib/kernel/erasure-run.ts'
 import type { Subject } from '#lib/kernel/erasure-scope.ts'
@@ -93,13 +94,13 @@ function createPlan({ erasures, expectedRetention }: Pick<PrivacyDeps, 'erasures
   }
 }
 
-const planOwn = (deps: Pick<PrivacyDeps, 'countRemainingProjects' | 'countUnclaimedParticipations'>, plan: Plan) =>
+const planOwn = ({ db }: Pick<PrivacyDeps, 'db'>, plan: Plan) =>
   read(planErasure, async (ctx, { query: { agent_id } }) => {
     const subject = subjectFor(ctx, agent_id)
     const data = await plan(subject, ctx.now)
     const [remaining, unclaimed] = [
-      await deps.countRemainingProjects(subject),
-      subject.account === null ? 0 : await deps.countUnclaimedParticipations(subject.account),
+      await countRemainingProjects(db, subject),
+      subject.account === null ? 0 : await countUnclaimedParticipations(db, subject.account),
     ]
     return {
       body: {

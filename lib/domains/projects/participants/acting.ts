@@ -6,7 +6,7 @@ import type { Queryable } from '#lib/stores/postgres/statement.ts'
 import { projectReaderOf, seenProject } from '../access.ts'
 import { type IdentityChanges, refuseTakeover } from './authors.ts'
 import { mayActForParticipants, noParticipant, participantIn } from './participant-view.ts'
-import { findApplicationMembership, findOwnedMembership } from './repository.ts'
+import { findApplicationMembership } from './repository.ts'
 
 interface ActedFor {
   id: string
@@ -101,7 +101,3 @@ export async function rectifyParticipant(
   })
   return count > 0 ? Object.keys(data) : []
 }
-
-/** Whether the first account owns a project of which the second account is a member. */
-export const ownsProjectOf = async (on: Queryable, owner: string, member: string): Promise<boolean> =>
-  owner !== member && (await findOwnedMembership(on, { owner, member })).length > 0
