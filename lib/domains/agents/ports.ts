@@ -19,7 +19,7 @@ export interface AgentTokenOrder {
   name: string | null
 }
 
-/** Dependencies on other domains; `lib/app.ts` provides them. */
+/** Dependencies on settings and other domains. */
 export interface AgentPorts {
   registration: { mode: RegistrationMode; explicitConsent: boolean; lawfulBasis: LawfulBasis; notice: PrivacyNotice }
   tokens: {

@@ -42,7 +42,7 @@ export interface OwnEntry {
   valid_from: string | null
   valid_until: string | null
 }
-/** Dependencies of the domain, connected by lib/app.ts. */
+/** Dependencies of the domain; its module makes them. */
 export interface CladePorts {
   db: Database
   /** The key that seals shares at rest. */

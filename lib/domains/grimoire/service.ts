@@ -48,7 +48,7 @@ interface GrimoireAgent {
 /** How many days after creation the agent's entries expire; null: never. */
 type EntryDays = (tx: Transaction, agentId: string) => Promise<number | null>
 
-/** Dependencies of the domain, connected by lib/app.ts. */
+/** Dependencies of the domain; its module makes them. */
 export interface GrimoirePorts {
   db: Database
   /** The key that seals entries with the scope `clade` at rest. */

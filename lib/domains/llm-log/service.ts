@@ -13,7 +13,7 @@ import { countExchanges, type ExchangeRow, type ExchangeSummaryRow, exchange, ex
 import { exchangeRetention, maxStoredExchanges } from './rules.ts'
 import { exposedIn, without } from './scanning.ts'
 
-/** Dependencies of the domain, connected by lib/app.ts. */
+/** Dependencies of the domain; its module makes them. */
 export interface LlmLogPorts {
   db: Database
   /** The key that seals messages at rest. */

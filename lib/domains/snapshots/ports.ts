@@ -39,7 +39,7 @@ export interface Restorer {
     records: readonly unknown[],
   ): Promise<{ stored: string[]; ended: number }>
 }
-/** Dependencies of the domain, connected by lib/app.ts. */
+/** Dependencies of the domain; its module makes them. */
 export interface SnapshotPorts {
   db: Database
   objects: Pick<ObjectStore, 'put' | 'get' | 'erase' | 'list' | 'versions'>

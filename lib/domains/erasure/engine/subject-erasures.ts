@@ -103,7 +103,7 @@ export interface FencedParticipant {
   key: string | null
 }
 
-/** What the erasure engine needs; `lib/composition/erasures.ts` connects it. */
+/** What the erasure engine needs; `openErasures` in `erasure/module.ts` makes it. */
 export interface EngineDeps {
   db: Database
   ledger: Ledger
