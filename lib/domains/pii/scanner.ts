@@ -45,11 +45,26 @@ function encodedAt(text: string, at: number): number {
   encodedSign.lastIndex = at
   return encodedSign.exec(text)?.[0].length ?? 0
 }
+/** Forms in which people hide an @ from programs that collect addresses: `bob [at] host.org`. */
+const hiddenSigns = ['[at]', '(at)', '{at}', '<at>', '[arroba]', '(arroba)', '(ät)', '[ät]']
+const hiddenDomain =
+  /\s?(?:[\p{L}\d](?:[\p{L}\d-]{0,61}[\p{L}\d])?(?:\.|\s?[[({<](?:dot|punto|ponto|punkt|point)[\])}>]\s?|\s(?:dot|punto|ponto|punkt|point)\s)){1,5}(\p{L}{2,24})(?![\p{L}\d_])/iuy
+/** The email address around a hidden @ from `start` to `end`. */
+function hiddenEmailAt(text: string, start: number, end: number): SensitiveFinding | undefined {
+  const name = /(?<![\p{L}\p{N}_.+-])[\p{L}\d_][\p{L}\d_.+-]{0,63}\s?$/u.exec(text.slice(Math.max(0, start - 66), start))?.[0]
+  if (name === undefined) return undefined
+  hiddenDomain.lastIndex = end
+  const match = hiddenDomain.exec(text)
+  if (!match || files.has((match[1] ?? '').toLowerCase())) return undefined
+  const labels = match[0].trim().split(/\.|\s?[[({<]?\p{L}+[\])}>]?\s/u)
+  const found = finding('email', start - name.length, end + match[0].length, 0.8)
+  return isPlaceholder(name.trim(), labels) ? lowConfidence(found) : found
+}
 const isIbanHead = (text: string, start: number): boolean =>
   isDigit(text, start + 2) && isDigit(text, start + 3) && !isDigit(text, start) && !isDigit(text, start + 1)
 
-const words = [...new Set([...vendorKeywords, ...credentialKeywords, ...phoneCues, ...privateKeyKeywords])]
-const [forVendor, forCredential, forCue, forAmbiguousCue, forPrivateKey] = [1, 2, 4, 8, 16]
+const words = [...new Set([...vendorKeywords, ...credentialKeywords, ...phoneCues, ...privateKeyKeywords, ...hiddenSigns])]
+const [forVendor, forCredential, forCue, forAmbiguousCue, forPrivateKey, forHiddenSign] = [1, 2, 4, 8, 16, 32]
 /** What each keyword may begin, as bits. */
 const uses = ((): Uint8Array => {
   const [vendors, credentials, cues] = [new Set(vendorKeywords), new Set(credentialKeywords), new Set(phoneCues)]
@@ -61,7 +76,8 @@ const uses = ((): Uint8Array => {
       (credentials.has(word) ? forCredential : 0) |
       (cues.has(word) ? forCue : 0) |
       (isAmbiguousCue(word) ? forAmbiguousCue : 0) |
-      (keys.has(word) ? forPrivateKey : 0),
+      (keys.has(word) ? forPrivateKey : 0) |
+      (hiddenSigns.includes(word) ? forHiddenSign : 0),
   )
 })()
 let finder: KeywordFinder | undefined
@@ -100,6 +116,10 @@ function atKeywords(text: string, findings: SensitiveFinding[]): PhoneCue[] {
     if ((use & forPrivateKey) > 0) {
       const key = otherKeyAt(text, keyword, start)
       if (key) findings.push(key)
+    }
+    if ((use & forHiddenSign) > 0) {
+      const email = hiddenEmailAt(text, start, end)
+      if (email) findings.push(email)
     }
     if ((use & forVendor) > 0) vendorKeysAt(text, keyword, start, findings)
     if ((use & forCredential) > 0) {
@@ -195,6 +215,9 @@ const files = new Set([
 ])
 /** Users of services for code that are part of an address of a repository: `git@host`. */
 const serviceUsers = new Set(['git', 'hg', 'svn', 'gitlab', 'gitea', 'aur'])
+/** Names of algorithms and extensions of SSH, whose vendors put their domain after an @ (RFC 4251, 6). */
+const extensionDomain = /^(?:openssh\.com|libssh\.org|ssh\.com|lysator\.liu\.se|tinyssh\.org|putty\.projects\.tartarus\.org)$/i
+const extensionName = /-|^(?:zlib|keepalive|none|hostkeys|statvfs|fstatvfs|hardlink|fsync|limits|agent|no)$/i
 const longestLocal = 64
 const longestDomain = 253
 
@@ -242,6 +265,7 @@ function emailAround(text: string, at: number, signLength = 1): SensitiveFinding
   if (labels.length < 2 || !topLevel.test(top) || files.has(top.toLowerCase())) return undefined
   const name = text.slice(start, at)
   if (serviceUsers.has(name)) return undefined
+  if (extensionDomain.test(labels.join('.')) && extensionName.test(name)) return undefined
   // Names of code: `x@OData.Type.V1.FormattedValue`, `com.example@Component.Inner`.
   if (/\p{Ll}\p{Lu}/u.test(top) || /^odata$/i.test(labels[0] ?? '')) return undefined
   // The user of a URL: `ssh://deploy@host/path`.
@@ -256,9 +280,9 @@ function emailAround(text: string, at: number, signLength = 1): SensitiveFinding
 }
 
 /** RFC 2606 and 6761, and domains that documentation uses like reserved ones. */
-const reservedTop = new Set(['example', 'test', 'invalid', 'localhost', 'local', 'internal', 'lan'])
+const reservedTop = new Set(['example', 'test', 'invalid', 'localhost', 'local', 'internal', 'lan', 'tld', 'foo', 'bar', 'baz', 'qux'])
 const placeholderDomains =
-  /^(?:(?:.*\.)?example\.(?:com|net|org|edu|io)|(?:your-?|my-?|some-?)?(?:domain|company|site|website|organi[sz]ation|org|app|host|server)\.(?:com|org|net|io|tld)|(?:foo|bar|baz|test|acme|email|sample|dummy|placeholder|fake|xyz|abc|contoso|fabrikam)\.(?:com|org|net|io)|users\.noreply\.github\.com)$/
+  /^(?:(?:.*\.)?example\.(?:com|net|org|edu|io)|(?:your-?|my-?|some-?)?(?:domain|company|site|website|organi[sz]ation|org|app|host|server)\.(?:com|org|net|io|tld)|(?:foo|bar|baz|qux|quux|blah|none|here|there|somewhere|somedomain|anydomain|otherdomain|nowhere|mail|your-?mail|my-?mail|mple|test|testing|acme|email|sample|dummy|placeholder|fake|xyz|abc|contoso|fabrikam|[a-z])\.(?:com|org|net|io|co)|users\.noreply\.github\.com)$/
 const placeholderNames = /^(?:no-?reply|do-?not-?reply|your[._-]?(?:name|email)|x{2,}|example)$/i
 function isPlaceholder(name: string, labels: readonly string[]): boolean {
   const domain = labels.join('.').toLowerCase()

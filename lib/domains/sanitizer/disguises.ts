@@ -1,3 +1,5 @@
+import type { Range } from './markdown-lines.ts'
+
 /** Tags within words are read as gaps, because tags in code are kept. */
 const TAG = /<\/?[a-z][^<>]{0,200}>/g
 /** The beginning of a comment line: `# ignore`, `// previous`, `-- rules`. */
@@ -17,4 +19,131 @@ export const withoutSigns = (copy: string): string => copy.replace(COMMENT_LINE,
 export function undisguised(copy: string): string[] {
   const withoutTags = copy.replace(TAG, blank)
   return [...new Set([withoutTags, withoutSigns(copy)])].filter((variant) => variant !== copy)
+}
+
+/** Words that an order has been cut into, in one piece again, and where they are in the text. */
+type Assembled = Range & {
+  text: string
+  /** Joined by hyphens, underscores or slashes, as names and addresses are, and not written like a sentence: a name may mention an order without giving it. */
+  isName: boolean
+}
+
+/** Units of words: letters, marks and apostrophes. Filled at the first use. */
+let wordUnits: Uint8Array | undefined
+const isWordUnit = /[\p{L}\p{M}’']/u
+const isDigit = (code: number): boolean => code > 47 && code < 58
+const [LINE_END, SPACE] = [10, 32]
+const longestWord = 24
+const longestSeparator = 8
+/** Letters of the shortest order. */
+const fewestLetters = 10
+const NAME = /^[-_/]$/
+
+/** The separator of words without a comma that belongs to the word before it, and with one sign for the number of a list item. */
+function separatorOf(text: string, start: number, end: number): string | undefined {
+  let separator = text.slice(start, end)
+  if (separator.startsWith(',') && separator.length > 1 && separator !== ', ') separator = separator.slice(1)
+  if (!/\d/.test(separator)) return separator
+  return /^\n[ \t]{0,8}\d{1,3}[.)][ \t]$/.test(separator) ? separator.replace(/\d{1,3}/, '#') : undefined
+}
+
+function joinedRun(text: string, start: number, end: number, separator: string): Assembled {
+  const run = text.slice(start, end)
+  const isName = NAME.test(separator)
+  const isSentence = /^\p{Lu}/u.test(run) || /^[.!](?:\s|$)/.test(text.slice(end, end + 2))
+  const parts = separator.includes('#') ? run.split(/\s+\d{1,3}[.)]\s/) : run.split(separator)
+  return { start, end, text: parts.join(' '), isName: isName && !isSentence }
+}
+
+/** Words whose letters are separated: the first separator is between letters, longer ones are between words. */
+function spelledRun(text: string, start: number, end: number): Assembled {
+  const parts = text.slice(start, end).split(/(\p{L}\p{M}*)/u)
+  const between = parts[2] ?? ''
+  let words = ''
+  for (const [at, part] of parts.entries()) if (at % 2 === 1) words += part
+    else if (part !== '' && part !== between) words += ' '
+  return { start, end, text: words, isName: false }
+}
+
+/**
+ * Finds words that are joined by one and the same separator, other than a space or a line end, and words whose letters are separated. One
+ * pass over the text.
+ */
+export function assembled(text: string): Assembled[] {
+  wordUnits ??= Uint8Array.from({ length: 0x10000 }, (_, code) => (isWordUnit.test(String.fromCharCode(code)) ? 1 : 0))
+  const found: Assembled[] = []
+  /** The run of words with one separator, and the run of single letters. */
+  let [joinedFrom, joinedTo, joinedCount, separator] = [0, 0, 0, '']
+  let [lettersFrom, lettersTo, letterCount] = [0, 0, 0]
+  const closeJoined = () => {
+    if (joinedCount > 2) found.push(joinedRun(text, joinedFrom, joinedTo, separator))
+    joinedCount = 0
+  }
+  const closeLetters = () => {
+    if (letterCount >= fewestLetters) found.push(spelledRun(text, lettersFrom, lettersTo))
+    letterCount = 0
+  }
+  const { length } = text
+  for (let at = 0, wordEnd = -1, wordStart = -1; at < length; ) {
+    if (wordUnits[text.charCodeAt(at)] !== 1) {
+      at += 1
+      continue
+    }
+    const start = at
+    while (at < length && wordUnits[text.charCodeAt(at)] === 1) at += 1
+    const gap = start - wordEnd
+    const first = text.charCodeAt(wordEnd)
+    if (at - start > 2 || gap > 4 || isDigit(text.charCodeAt(start - 1))) closeLetters()
+    if (at - start < 3) {
+      if (letterCount === 0) lettersFrom = start
+      letterCount += 1
+      lettersTo = at
+    }
+    if (gap === 1 && (first === SPACE || first === LINE_END)) {
+      if (joinedCount > 0) closeJoined()
+    } else if (gap > longestSeparator || wordEnd < 0 || at - start > longestWord) closeJoined()
+    // A hyphen within a word of a run.
+    else if (gap === 1 && first === 45 && joinedCount > 2 && separator !== '-') joinedTo = at
+    else {
+      const between = separatorOf(text, wordEnd, start)
+      if (between === undefined || (between !== separator && joinedCount > 0)) closeJoined()
+      if (between !== undefined) {
+        if (joinedCount === 0) [joinedFrom, joinedCount, separator] = [wordStart, 1, between]
+        joinedCount += 1
+        joinedTo = at
+      }
+    }
+    wordStart = start
+    wordEnd = at
+  }
+  closeJoined()
+  closeLetters()
+  return found
+}
+
+const LEET: Readonly<Record<string, string>> = {
+  0: 'o',
+  1: 'i',
+  3: 'e',
+  4: 'a',
+  5: 's',
+  7: 't',
+  '@': 'a',
+  $: 's',
+  '!': 'i',
+}
+const leetOf = (word: string): string =>
+  word.replace(/[oieast]/g, (letter) => ({ o: '[o0]', i: '[i1!]', e: '[e3]', a: '[a4@]', s: '[s5$]', t: '[t7]' })[letter] ?? '')
+/** Stems of the words of orders, also with digits in place of letters. */
+const LEET_WORD = new RegExp(
+  `(?:${'ignor|disregard|forget|overrid|bypass|previous|instruc|prompt|olvid|anterior|oubli|precedent|vergiss|anweisung|vorherig|esque|desconsider|regras|reglas|regeln'.split('|').map(leetOf).join('|')})`,
+  'g',
+)
+const LEET_TOKEN = /(?<![\p{L}\d])(?:[\p{Ll}013457@$]|!(?=\p{Ll}))+(?![\p{L}\d])/gu
+/** The copy with letters in place of the digits and signs that resemble them; undefined if no word of an order has any. */
+export function withoutDigits(copy: string): string | undefined {
+  let has = false
+  for (const [word] of copy.matchAll(LEET_WORD)) has ||= /[^a-z]/.test(word)
+  if (!has) return undefined
+  return copy.replace(LEET_TOKEN, (word) => word.replace(/[013457@$!]/g, (sign) => LEET[sign] ?? sign))
 }

@@ -1,5 +1,5 @@
 import { searchDecoded } from '#lib/text/encoded-parts.ts'
-import { undisguised } from './disguises.ts'
+import { assembled, undisguised, withoutDigits } from './disguises.ts'
 import { MarkdownCode } from './markdown-code.ts'
 import type { Range } from './markdown-lines.ts'
 import { findOverrides } from './overrides.ts'
@@ -230,6 +230,25 @@ function candidatesIn(text: string, isInCode: InCode): Candidate[] {
   if (NOW.test(copy)) addDecisions(copy, findRoleChanges(copy), found)
   if (DEFIANT.test(copy) || OTHER_STRONG.test(copy)) addDecisions(copy, findOtherSigns(copy), found)
   if (TOKEN.test(copy)) addDecisions(copy, findTokens(copy), found)
+  const lettered = withoutDigits(copy)
+  if (lettered !== undefined) {
+    addOverrides(lettered, found)
+    for (const { start, end } of findOverrides(lettered).found) addOrder(lettered, start, end, found)
+  }
+  // Orders in other languages with letters of another script that look like Latin ones.
+  if (MIXED_SCRIPTS.test(text)) for (const { start, end } of findOverrides(copy).found) addOrder(copy, start, end, found)
+  const inPieces: Candidate[] = []
+  for (const { start, end, text: words, isName } of assembled(text)) {
+    if (!isOrder(words)) continue
+    const speech = speechAt(text.toLowerCase(), start, end)
+    if (speech !== 'none')
+      inPieces.push({
+        offset: start,
+        length: end - start,
+        rule: 'instruction-override',
+        isQuoted: isName || speech === 'quotation',
+      })
+  }
   const others = findOverrides(text)
   const inOthers: Candidate[] = []
   for (const { start, end, isDoubtful } of others.found) {
@@ -243,7 +262,27 @@ function candidatesIn(text: string, isInCode: InCode): Candidate[] {
         isQuoted: speech === 'quotation',
       })
   }
-  return [...placed(found, fold.placeOf), ...placed(inOthers, others.placeOf)]
+  return [...placed(found, fold.placeOf), ...placed(inOthers, others.placeOf), ...placed(inPieces, (offset) => offset)]
+}
+
+const MIXED_SCRIPTS = /[A-Za-z][\u0370-\u04ff]|[\u0370-\u04ff][A-Za-z]/
+/** Stems of the objects of orders in languages with Latin letters, and any letter beyond ASCII: other words need no closer look. */
+const MAY_BE_ORDER =
+  /instru|orden|order|r[eè]gl|regel|regra|rule|norm|prompt|direct|diretr|guid|paut|consign|indica|orienta|messag|mensa|restri|constrain|conte|kontext|befehl|vorgab|weisung|richtlin|hinweis|vorschrift|comando|commande|tud[oa]|tod[oa]|tout|alles|above|before|earlier|previous|every|safe|filter|polic|training|program|conversation|what|told|guard|system|antes|avant|anterior|oben|vorher|bisher|dit|ce qu|directive|[^\0-\x7f]/i
+/** Whether words give an order to ignore instructions, in any language. */
+function isOrder(words: string): boolean {
+  if (!MAY_BE_ORDER.test(words)) return false
+  const copy = new Folded(words).copy
+  for (const { index } of copy.matchAll(ANCHOR))
+    if (!WORD_BEFORE.test(copy.slice(Math.max(0, index - 2), index)) && orderLength(copy.slice(index)) !== undefined)
+      return true
+  return findOverrides(words).found.some(({ isDoubtful }) => !isDoubtful)
+}
+
+function addOrder(copy: string, start: number, end: number, found: Candidate[]): void {
+  const speech = speechAt(copy, start, end)
+  if (speech !== 'none')
+    found.push({ offset: start, length: end - start, rule: 'instruction-override', isQuoted: speech === 'quotation' })
 }
 
 /** Converts offsets in a copy. Only those that are reported are converted. */

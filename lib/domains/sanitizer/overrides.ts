@@ -99,7 +99,7 @@ const german: OverrideWords = {
     parts:
       'nicht|nicht mehr|nicht länger|außer acht|außer kraft|außen vor|auf|beiseite|weg|ab|links liegen|über bord|nie erhalten|nicht erhalten|nie bekommen|nie gelesen|niemals erhalten',
   },
-  own: 'system-?prompts?|systemanweisung|systemanweisungen|systemnachricht|anfangsprompt',
+  own: 'system-?prompts?|system prompts?|systemanweisung|systemanweisungen|systemnachricht|anfangsprompt',
   lapsed:
     '(?:gelten|zählen) (?:ab sofort |ab jetzt |jetzt |nun )?(?:nicht mehr|nicht länger)|(?:sind|werden) (?:ab sofort |ab jetzt |hiermit |nun )?(?:ungültig|aufgehoben|nichtig|hinfällig|widerrufen|außer kraft|null und nichtig)',
   every: 'alle|sämtliche|deine|ihre|aller',

@@ -4,7 +4,7 @@ import { finding, lowConfidence, type SensitiveFinding } from '#lib/domains/pii/
 const octets = /(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)){3}/y
 /** Words before a version, a section or an object identifier of four numbers. */
 const versioned =
-  /(?:versions?|releases?|builds?|firmware|revision|sections?|chapters?|clauses?|articles?|figures?|tables?|items?|steps?|appendix|paragraphs?|requirements?|rules?|level|§{1,2}|\bv|\bver|\brev|\boid|\bsec|版本|第|章节|バージョン|верси[яи]|abschnitt|kapitel)["'\x60]?(?:attribute|number|info|string|range|prefix)?["'\x60(]{0,2}\s{0,2}[.:=>#]{0,2}\s{0,2}["'\x60(v]{0,2}$/i
+  /(?:versions?|releases?|builds?|firmware|revision|sections?|chapters?|clauses?|articles?|figures?|tables?|items?|steps?|appendix|paragraphs?|requirements?|rules?|level|§{1,2}|\bv|\bver|\brev|\boid|\bsec|版本|第|章节|バージョン|верси[яи]|abschnitt|kapitel|chrom(?:e|ium)|edge|firefox|safari|opera|electron|webview|webkit|gecko)["'\x60]?(?:attribute|number|info|string|range|prefix)?["'\x60(]{0,2}\s{0,2}[.:=>#]{0,2}\s{0,2}["'\x60(v]{0,2}$/i
 /** `update V8 to 13.6.233.8`, `"v8":"4.5.103.30"`. */
 const upgraded = /(?:updat|upgrad|bump|patch|downgrad)\w{0,4} [^\n]{0,32}\bto [`"']?v?$|\bv8["']?\s?[:=]\s?["']$/i
 /** A product before its version: `Chrome/125.0.0.0`, `pkg@1.2.3.4`, `>=1.2.3.4`. */
@@ -12,6 +12,10 @@ const ofProduct = /(?:[A-Za-z\d)]\/|[A-Za-z]@|[<>=~!^]=|~>|[\^~]|[–—]|\.\.)\
 const networkPath = /(?:ip4?|ipv4|tcp|udp|host|dns|addr|from|client|server)\/$/i
 const announced =
   /(?<![a-z])(?:ip|ips|ipv4|addr|address|addresses|hosts?|hostname|servers?|from|clients?|remote|peer|ping|ssh|connect(?:ed|ing|ion)?|gateway|dns|nameserver|subnet|network|cidr|node|endpoint|login|session|user|visitor|request|source|src|dst|dest|x-forwarded-for|forwarded|bind|listen|proxy|inet|route|via|firewall|allow|deny|block(?:ed)?|banned?|whitelist|blacklist|(?<!_)at(?!_)|адрес|адреса|地址|アドレス|主机)(?![a-z])[^\n]{0,32}$/i
+
+/** The user of a login before an address: `ssh root@…`. */
+const login =
+  /(?:^|[^A-Za-z])(?:(?:ssh|scp|sftp|rsync|mosh|ftp)[ \t][^\n]{0,40}|root|admin|ubuntu|debian|centos|fedora|ec2-user|user|deploy|pi|vagrant|azureuser|opc|core|git)@$/i
 
 /**
  * Whether four numbers look like a version, a section or an object identifier rather than an address: small numbers, or zeros at the end,
@@ -21,14 +25,19 @@ function looksNumbered(text: string, written: string, start: number, end: number
   const before = text.slice(Math.max(0, start - 48), start)
   if (versioned.test(before.slice(-28)) || upgraded.test(before)) return true
   // Coordinates of a drawing: `m6.75 3.94.53.53 2.82`.
-  if (/(?:^|[^\d.])\d*\.\d+[ ,]$/.test(before.slice(-12))) return true
-  if (ofProduct.test(before.slice(-3)) && !networkPath.test(before.slice(-8)) && !/\/\/$/.test(before)) return true
+  if (/(?:^|[^\d.])\d*(?:\.\d+){1,2}[ ,]$/.test(before.slice(-16))) return true
+  if (/[A-Za-z]@$/.test(before.slice(-2)) && (login.test(before) || written.split('.').some((part) => Number(part) > 60)))
+    return false
+  if (ofProduct.test(before.slice(-3)) && !networkPath.test(before.slice(-8)) && !/\/\/$/.test(before))
+    return true
   if (/^[–—-]\d/.test(text.slice(end, end + 2)) && versioned.test(before.slice(-28))) return true
   const parts = written.split('.').map(Number)
-  const isSmall = parts.every((part) => part < 40) || (parts[0] ?? 0) < 3 || /\.0\.0$/.test(written)
+  const isFew = parts.filter((part) => part < 20).length > 2
+  const isSmall = isFew || parts.every((part) => part < 40) || (parts[0] ?? 0) < 3 || /\.0\.0$/.test(written)
   if (/^[-+]\d{0,4}[a-z]/i.test(text.slice(end, end + 6))) return true
   const isTyped = /^(?:\/\d|:\d{2,5}(?!\d))/.test(text.slice(end, end + 7))
-  return isSmall && !isTyped && !ofMany.test(written) && !announced.test(before)
+  const isAnnounced = announced.test(before) && !(isFew && /versions?\b/i.test(before))
+  return isSmall && !isTyped && !ofMany.test(written) && !isAnnounced
 }
 /** Addresses of no particular host: this network, loopback, and masks. */
 const ofNobody = /^(?:0|127|255)\./
@@ -53,9 +62,9 @@ const isNetwork = (text: string, end: number, hasNoHost: boolean): boolean =>
 
 const hexOrColon = /[0-9a-fA-F:.]/
 /** Global unicast, unique local, link-local, multicast, NAT64 and IPv4-mapped addresses. */
-const usualFirst = /^(?:[23][0-9a-f]{3}|f[cd][0-9a-f]{2}|fe[89ab][0-9a-f]|ff0[0-9a-f]|64):/i
+const usualFirst = /^(?:2[0-9a-f]{3}|3ff[ef]|f[cd][0-9a-f]{2}|fe[89ab][0-9a-f]|ff0[0-9a-f]|64):/i
 const ofManyV6 =
-  /^(?:::1?$|f[cd][0-9a-f]{2}:|fe[89ab][0-9a-f]:|ff[0-9a-f]{2}:|2001:0?db8:|3fff:|2001:4860:4860::88|2606:4700:4700::1(?:111|001)|2620:fe::)/i
+  /^(?:::1?$|f[cd][0-9a-f]{2}:|fe[89ab][0-9a-f]:|ff[0-9a-f]{2}:|2001:0?db8:|3fff:|2001:4860:4860::88|2606:4700:4700::1(?:111|001)|2620:fe::|64:ff9b:1:)/i
 
 /** Addresses in full that documentation uses (`1:2:3:4:5:6:7:8`, `0:0:0:0:0:0:0:1`), NAT64's prefix, and mapped addresses of no particular host. */
 function isOfNobody(groups: readonly string[]): boolean {

@@ -237,7 +237,8 @@ function cardAmong(text: string, start: number, groups: NumberGroups): Sensitive
     const next = groups.gaps[form.length - 1]
     const following = groups.digits[form.length] ?? ''
     const isBeforeExpiry = groups.digits.length === form.length + 1 && expiry.test(following)
-    if (isAlphanumeric(text, end)) continue
+    // A label may follow a card that is called one: `card:4539…exp`.
+    if (isAlphanumeric(text, end) && !(/^[A-Za-z]{3}/.test(text.slice(end, end + 3)) && cardWord.test(before))) continue
     if (/^[-.\u2010-\u2013]$/.test(next ?? '') && !isBeforeExpiry) continue
     // A longer sequence of groups of four is not a card.
     if (next !== undefined && form.length > 3 && following.length === 4 && !next.includes('\n') && !isBeforeExpiry)

@@ -193,7 +193,9 @@ function isWordCue(text: string, start: number, end: number): boolean {
   ]
   if (wide.test(first)) return true
   // `T: 01 42 …` in a signature.
-  if (end - start === 2 && last === ':') return /^$|[\s|,;/>]/.test(before)
+  if (end - start === 2 && last === ':')
+    // In code, the short name of a field precedes a literal: `p: '0306406152'`.
+    return /^$|[\s|,;/>]/.test(before) && !/^\s?["'\x60[{]/.test(text.slice(end, end + 2))
   const begins =
     !letter.test(before) ||
     (/\p{Ll}/u.test(before) && /\p{Lu}/u.test(first)) ||

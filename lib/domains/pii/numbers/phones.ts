@@ -29,7 +29,7 @@ const fictional =
   /^(?:0|0?0?44\(?0?\)?)(?:207946|1(?:1[3-8]|21|31|41|51|61)496|1914980|1632960|7700900|8081570|9098790|3069990)\d{3,4}$|^(?:0|33)(?:1990|2619|3531|4657|5363|6399)\d{5}$|^(?:0|61)(?:[2378](?:5550|7010)\d{4}|49157\d{4})$/
 const isPublishedNumber = (digits: string): boolean =>
   rising.test(digits) ||
-  /^\d{2,4}12345678$|123456789$|^1?555\d{7}$|^555\d{4}$/.test(digits) ||
+  /^\d{2,4}12345678$|123456789$|^1?555\d{7}$|^555\d{4}$|^555123\d{3}$|^1[2-9]\d{2}1234567$/.test(digits) ||
   fictional.test(digits) ||
   digits.endsWith(digits.charAt(digits.length - 1).repeat(7)) ||
   (digits.startsWith('55501', digits.length - 7) && isAmericanForm(digits.slice(-10)))
@@ -159,6 +159,10 @@ const chinese = /1[3-9]\d[ -]?\d{4}[ -]?\d{4}(?!\d|[-.]\d)/y
 /** An integer that a program assigns: `const bytes = 15032385536;`. */
 const isLiteral = (text: string, start: number, end: number): boolean =>
   text.charCodeAt(end) === 59 && /[^=]=\s?$/.test(text.slice(Math.max(0, start - 4), start))
+/** A count that a line of a program or a report gives to a name: `TotalMemory = 17078214656`. */
+const isCount = (text: string, start: number): boolean => /[\w\])] = $/.test(text.slice(Math.max(0, start - 4), start))
+/** Round numbers in a row: `100 200 300`. */
+const roundRow = /^[1-9]\d?00(?: [1-9]\d?00)+$/
 /** A range of round numbers: `800-1200`. */
 const roundRange = /^[1-9]\d?00 ?[-–] ?[1-9]\d{1,2}00(?!\d)/
 /** The number of a release, which people also give in support. */
@@ -214,7 +218,8 @@ export function nationalAt(text: string, start: number, length: number, cue: Pho
     const written = chinese.exec(text)?.[0]
     if (written !== undefined && !isAlphanumeric(text, start + written.length)) {
       const digits = written.replace(/\D/g, '')
-      if (isNumberIn('CN', digits) && digits !== powerOfTwo && !isLiteral(text, start, start + written.length))
+      const isNoPhone = isLiteral(text, start, start + written.length) || (isCount(text, start) && start - cue.end > 3)
+      if (isNumberIn('CN', digits) && digits !== powerOfTwo && !isNoPhone)
         return phone(text, start, start + written.length, digits, 0.85)
     }
   }
@@ -239,7 +244,7 @@ export function nationalAt(text: string, start: number, length: number, cue: Pho
   if (groups === undefined || isDecimal(groups) || isRowOfDigits(groups)) return undefined
   const last = groups.ends.at(-1) ?? from
   const written = text.slice(from, last)
-  if (date.test(written) || years.test(written) || roundRange.test(written)) return undefined
+  if (date.test(written) || years.test(written) || roundRange.test(written) || roundRow.test(written)) return undefined
   if (groups.digits.startsWith('00')) {
     const found = callable(text, from, groups, (digits) => isInternationalNumber(digits.slice(2)))
     if (found) return phone(text, from, found.end, found.digits, 0.85)

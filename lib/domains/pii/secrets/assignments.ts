@@ -163,7 +163,7 @@ const otherName = /(?:native|sha2|sha256|clear|old|public[_-]?key)[_-]?$/i
 const closing = String.raw`(?:\\{0,3}["'\x60]|[\]})*]|\?(?=\s?:)|!(?=\s?:)|<\/[a-z]{1,10}>){0,4}`
 const space = String.raw`[ \t\u00a0]{0,12}`
 /** One quotation mark, several different ones, or three equal ones. Two equal ones are an empty text. */
-const open = String.raw`(?:[$@rbfuRBFUL]{0,2}(?:"""|'''|(?:\\{0,3}(?:"(?!")|'(?!')|\x60(?!\x60))){1,3})|\\{1,3}["'])`
+const open = String.raw`(?:(?:Some|Ok|String::from|new String|str|SecretStr|SecretString|Secret(?:::new)?)\((?=["']))?(?:[$@rbfuRBFUL]{0,2}(?:"""|'''|(?:\\{0,3}(?:"(?!")|'(?!')|\x60(?!\x60))){1,3})|\\{1,3}["'])`
 const typed = String.raw`:\s?[A-Za-z&*'?][\w&<>\[\]?.| ]{0,30}?\s?=(?!=|>)`
 const operator = String.raw`(?:${typed}|:=|=>|->|\|\|=|\?\?=|\?=|={1,3}|:{1,2}[*_]{0,2}|\+=)`
 const forms = {
@@ -300,7 +300,8 @@ export function assignedSecretAt(text: string, keyword: string, start: number): 
   const next = text.charCodeAt(end)
   // Most occurrences of `key` and `token` continue a sentence.
   if (!isPassword && !isShort && next === 32 && !/[:=|"'`>]/.test(text.slice(end + 1, end + 16))) {
-    if (!/["'(]|--?[\w-]{0,30}$/.test(text.slice(Math.max(0, start - 24), start))) return undefined
+    const isSaid = /^ (?:is|was|ist|est|es) \w{3}/.test(text.slice(end, end + 9))
+    if (!isSaid && !/["'(]|--?[\w-]{0,30}$/.test(text.slice(Math.max(0, start - 24), start))) return undefined
   }
   const isSpaced =
     /[^\0-\x7f]/.test(keyword) &&
@@ -364,7 +365,9 @@ export function assignedSecretAt(text: string, keyword: string, start: number): 
     return undefined
   if (isAlphanumeric(text, nameStop ?? end) && !isSpaced) return undefined
   const sentence = endOf(inSentence, text, nameStop ?? end)
-  const found = sentence === undefined ? undefined : judge(valueAt(text, sentence), true)
+  // After the end of a quoted value, the next line assigns to another name.
+  const isNextLine = sentence !== undefined && /["'`][;,]?[^\S\n]*\n/.test(text.slice(nameStop ?? end, sentence))
+  const found = sentence === undefined || isNextLine ? undefined : judge(valueAt(text, sentence), true)
   if (found || !isPassword) return found
   // Scripts without spaces: `密码Tr0ub4dor8xQ9`.
   if (isSpaced && isAlphanumeric(text, end)) return judge(valueAt(text, end), true)

@@ -97,7 +97,7 @@ const options: readonly (readonly [option: string, programs: string, value: 'pas
   ['-a', 'redis-cli|valkey-cli|keydb-cli', 'password'],
   [
     '-p',
-    'mysql|mysqldump|mysqladmin|mysqlimport|mysqlsh|mysqlcheck|mariadb\\S*|sshpass|docker|podman|nerdctl|helm|buildah|skopeo|az|mongo\\S*|cqlsh|7z[ar]?|rar|unrar|rdesktop|vncpasswd|crackmapexec|nxc|oc|cf|ibmcloud|clickhouse\\S*|snowsql|trino|nmcli|evil-winrm|cypher-shell|neo4j\\S*|ansible\\S*|expect|ejabberdctl|kinit|cadaver|kafka\\S*|mc',
+    'useradd|usermod|mysql|mysqldump|mysqladmin|mysqlimport|mysqlsh|mysqlcheck|mariadb\\S*|sshpass|docker|podman|nerdctl|helm|buildah|skopeo|az|mongo\\S*|cqlsh|7z[ar]?|rar|unrar|rdesktop|vncpasswd|crackmapexec|nxc|oc|cf|ibmcloud|clickhouse\\S*|snowsql|trino|nmcli|evil-winrm|cypher-shell|neo4j\\S*|ansible\\S*|expect|ejabberdctl|kinit|cadaver|kafka\\S*|mc',
     'password',
   ],
   ['-P', 'sqlcmd|bcp|isql|tsql|osql|mosquitto_(?:pub|sub)|zip|unzip|ipmitool|ipmi\\S*|plink|pscp|mc', 'password'],
@@ -132,7 +132,18 @@ const statements: readonly (readonly [keyword: string, form: RegExp])[] = [
   ['masterauth', /masterauth[ \t]{1,4}/iy],
   ['chpasswd', /(?<=echo[ \t]{1,2}["']?[\w.-]{1,32}):(?=\S{1,64}["']?[ \t]?\|[ \t]?chpasswd)/iy],
   ['psk', /psk[ \t]?=[ \t]?(?=["'])/iy],
+  [
+    'htpasswd',
+    /htpasswd[ \t]{1,3}(?:-\w{1,8}[ \t]{1,3}){0,4}(?:-\w{0,6}b\w{0,6})[ \t]{1,3}(?:-\w[ \t]{1,3}|-C[ \t]\d+[ \t]){0,2}(?:[^\s|;&-][^\s|;&]{0,120}[ \t]{1,3}){1,2}(?=[^\s|;&]{4,160}[ \t]{0,3}(?:[\n\r|;&>)\x60]|$))/iy,
+  ],
+  ['wpa_passphrase', /wpa_passphrase[ \t]{1,3}(?:"[^"\n]{1,40}"|'[^'\n]{1,40}'|[^\s"'=]{1,40})[ \t]{1,3}(?=\S)/iy],
+  ['net use', /net use[ \t]{1,3}(?:[a-z*]:?[ \t]{1,3})?\\{2,4}[^\s]{1,120}[ \t]{1,3}(?=[^\s/*])/iy],
+  ['nmcli', /nmcli[ \t][^\n|;&]{1,160}?[ \t]password[ \t]{1,3}(?=\S)/iy],
 ]
+
+/** Commands that read a password from the output of `echo`. */
+const readers = ['sudo -s', '--password-stdin', 'passwd --stdin', 'cryptsetup lu', 'kinit ', 'gpg --batch']
+const echoed = /(?:^|[\s;&|(\x60"'])(?:echo|printf)[ \t]{1,3}(?:-\w{1,3}[ \t]{1,3})?(["']?)([^\s"'|$\x60]{4,80}?)(?:\\n)?\1[ \t]{0,3}\|[^\n|;&]{0,60}$/
 
 const byOption = new Map<string, { programs: RegExp; value: 'password' | 'pair' | 'percent' }[]>()
 for (const [option, programs, value] of options)
@@ -150,6 +161,7 @@ const byStatement = new Map(statements)
 const commandKeywords: readonly string[] = [
   ...new Set([...byOption.keys()].map((option) => ` ${option.toLowerCase()}`)),
   ...byStatement.keys(),
+  ...readers,
 ]
 
 /** Options that join the value without a space: `mysql -pSecret`. */
@@ -190,6 +202,11 @@ function commandSecretAt(text: string, keyword: string, start: number): OptionSe
     return from >= 0 && start - from < 100 && statement.test(text)
       ? secretIn(text, statement.lastIndex, 'password')
       : undefined
+  }
+  if (readers.includes(keyword)) {
+    const lead = text.slice(Math.max(0, start - before), start)
+    const value = echoed.exec(lead)?.[2]
+    return value === undefined ? undefined : secretIn(text, start - lead.length + lead.lastIndexOf(value), 'password')
   }
   const end = start + keyword.length
   const option = text.slice(start + 1, end)

@@ -8,13 +8,13 @@ const member = /^[a-z_$][\w$]{0,40}!?(?:(?:\??\.|::|->)[a-z_$][\w$]{0,40})+$/i
 const word = /^[a-z]+(?:[A-Z]{1,3}[a-z]+)*\d{0,2}$|^(?:[A-Z]+[a-z]+)+\d{0,2}$|^[a-z]+(?:[_-][a-z]+)*[_-]?\d{0,2}$/
 const environmentName = /^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$/
 const typeName =
-  /^(?:u?int\d{1,3}|float\d\d|uint8array|[a-z]*8array|utf-?\d{1,2}\w*|sha-?\d{1,3}\w*|base-?\d\d\w*|md5\w*|[rhep]s\d{3}|aes-?\d{3}\S*|argon2\w*|bcrypt\w*|pbkdf2\S*|oauth2?\S*|ed25519\w*|x25519\w*|secp\d{3}\w\d|http2|ipv[46]|win32|x86\S*|\d{1,3}-?(?:bit|char|byte|digit)\S*|[a-z]+\d\.x)$/i
+  /^(?:u?int\d{1,3}|float\d\d|uint8array|[a-z]*8array|utf-?\d{1,2}\w*|sha-?\d{1,3}\w*|rfc-?\d{3,5}|base-?\d\d\w*|md5\w*|[rhep]s\d{3}|aes-?\d{3}\S*|argon2\w*|bcrypt\w*|pbkdf2\S*|oauth2?\S*|ed25519\w*|x25519\w*|secp\d{3}\w\d|http2|ipv[46]|win32|x86\S*|\d{1,3}-?(?:bit|char|byte|digit)\S*|[a-z]+\d\.x)$/i
 /** An expression of a program without quotes: `value=other=null`, `config.password??null`, `propValue$204`. */
 const expression =
-  /^[A-Za-z_$][A-Za-z_$.]*(?:\$\d+)?(?:={1,3}!?[\w$]|\?\?|&&|\|\|)|^[a-z]+[A-Z]\w*\$\d+$|^[A-Z]\d=\d{1,3}%?$|^[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)+[-+*/]\d+$/
+  /^[A-Za-z_$][A-Za-z_$.]*(?:\$\d+)?(?:={1,3}!?[\w$]|\?\?|&&|\|\|)|^[a-z]+[A-Z]\w*\$\d+$|^[\w$.]+\?[\w$.!()]+:[\w$.]|^[a-z]+(?:_[a-z]+)*=$|^[A-Z]\d=\d{1,3}%?$|^[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)+[-+*/]\d+$/
 /** Placeholders and templates in documentation. */
 const template =
-  /["'<>{}‹›…]|\$[({]|^\$[A-Za-z_]\w*|\$[A-Z][A-Z_]{2,}(?![A-Za-z0-9])|\$[a-z_]{4,}$|^%\w*%?$|%[sdv](?!\w)|\*{3}|•{2}|x{4}|X{4}|\.{3}|_{4}|:$|^\[|^%(?:5[bB]|3[cC]|7[bB])|[rR]edacted|REDACTED|abcdefghij|ABCDEFGHIJ|\\[dws]|\[a-z|^@|^#\{|^!|^&/
+  /["'<>{}‹›…]|\$[({]|^\$[A-Za-z_]\w*|\$[A-Z][A-Z_]{2,}(?![A-Za-z0-9])|\$[a-z_]{4,}$|^%\w*%?$|%[sdv](?!\w)|\*{3}|•{2}|x{4}|X{4}|\.{3}|_{4}|:$|^[[)\]},;]|^\+\s?[\w$.]+\s?\+$|^%(?:5[bB]|3[cC]|7[bB])|[rR]edacted|REDACTED|abcdefghij|ABCDEFGHIJ|\\[dws]|\[a-z|^@|^#\{|^!|^&/
 const reference =
   /^(?:env|var|vars|secrets?|data|local|self|this|process|os|config|settings|props?|ctx|req|request|params|options|opts|args|vault|ref|file|arn|op|ssm|keychain|keyring)[.:/]/i
 const address = /^[^\s@]+@[\w-]+(?:\.[\w-]+)*\.[a-z]{2,12}$/i
@@ -55,7 +55,7 @@ const wordForPassword =
 
 /** Words of published and default passwords, and runs of neighbouring keys. */
 const published =
-  /pass(?:word|wort|wd|phrase|code)?|p[a@4][s$5]{2}w[o0]rd|passw0rd|change_?-?(?:me|it|this)|secret|s3cr[3e]t|example|sample|dummy|fake|mock|test(?:ing|er)?|default|admin(?:istrator)?|root|user(?:name)?|guest|demo|foo|bar|baz|qux|hunter|letmein|welcome|qwert[yz]?|asdf(?:gh)?|abcd?(?:ef)?|todo|placeholder|redacted|hidden|insert|your|here|my|the|some|temp|tmp|very|long|super|strong|secure|random|value|string|token|key|api|access|client|private|postgres(?:ql)?|mysql|maria|redis|mongo(?:db)?|elastic|rabbit(?:mq)?|minio|minioadmin|correct|horse|battery|staple|jane|john|doe|hello|world|login|pw|pwd|new|old|salt|123(?:4(?:5(?:6(?:7(?:8(?:90?)?)?)?)?)?)?|0123456789|987654321|def(?=\d|$)|456|789|xyz|(.)\1{2,}/gi
+  /p[a@4][s$5]{2}w[o0]rd|pass(?:word|wort|wd|phrase|code)?|change_?-?(?:me|it|this)|secret|s3cr[3e]t|example|sample|dummy|fake|mock|test(?:ing|er)?|default|admin(?:istrator)?|root|user(?:name)?|guest|demo|foo|bar|baz|qux|hunter|letmein|welcome|qwert[yz]?|asdf(?:gh)?|abcd?(?:ef)?|todo|placeholder|redacted|hidden|insert|your|here|my|the|some|temp|tmp|very|long|super|strong|secure|random|value|string|token|key|api|access|client|private|postgres(?:ql)?|mysql|maria|redis|mongo(?:db)?|elastic|rabbit(?:mq)?|minio|minioadmin|correct|horse|battery|staple|jane|john|doe|hello|world|login|pw|pwd|new|old|salt|123(?:4(?:5(?:6(?:7(?:8(?:90?)?)?)?)?)?)?|0123456789|987654321|def(?=\d|$)|456|789|xyz|(.)\1{2,}/gi
 
 /** Whether the value is one that documentation and defaults use: nothing remains without the words of such values. */
 export const isPublishedValue = (value: string): boolean => {
@@ -101,6 +101,8 @@ function withoutSigns(value: string): string {
   return value.slice(start, end)
 }
 
+/** Words and a number, as identifiers of objects have: `dvportgroup-191`. */
+const numberedName = /^[a-z]{2,}(?:[-_][a-z]{2,})*[-_]\d{1,6}$/
 /** Whether the value looks generated, as keys and tokens are. */
 export const isGenerated = (value: string): boolean =>
   value.length >= 12 &&
@@ -110,4 +112,5 @@ export const isGenerated = (value: string): boolean =>
   !areWords(withoutSigns(value)) &&
   !/^(?:\w{1,8}:){2,}\w{1,8}$/.test(value) &&
   !isNoLiteral(value) &&
-  !measure.test(value)
+  !measure.test(value) &&
+  !numberedName.test(value)

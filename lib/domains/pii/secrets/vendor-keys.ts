@@ -4,7 +4,7 @@ import { collected, collectedByName, documented, documentedByName, type VendorFo
 
 /** Whether a text looks randomly generated: many different characters, a digit or adjacent capitals, and no words joined by hyphens. */
 export function isDrawn(body: string): boolean {
-  if (/(.)\1{5}/.test(body) || arePartsOfName(body)) return false
+  if (/(.)\1{5}/.test(body) || arePartsOfName(body) || areJoinedWords(body)) return false
   const different = new Set(body).size
   if (different < Math.min(8, Math.ceil(body.length * 0.4))) return false
   const longest = Math.max(...body.split(/[^A-Za-z0-9]+/).map(({ length }) => length))
@@ -19,6 +19,15 @@ const partOfName = /^(?:[a-z]{1,20}|[A-Z]{1,20}|[A-Z][a-z]{1,20}|[a-z]{1,12}[A-Z
 function arePartsOfName(body: string): boolean {
   const parts = body.split(/[_-]+/)
   return parts.length > 2 && parts.every((part) => part === '' || partOfName.test(part))
+}
+
+const joinedWord = /[A-Z]?[a-z]{3,}/g
+/** Whether a long text consists mainly of words that begin with capitals, as names of tests do: `ErrorToErrorTranslationStacked`. */
+function areJoinedWords(body: string): boolean {
+  if (body.length < 20) return false
+  const found = body.match(joinedWord) ?? []
+  const letters = found.reduce((sum, { length }) => sum + length, 0)
+  return found.length > 2 && letters >= body.length * 0.7 && found.slice(1).every((one) => /^[A-Z]/.test(one))
 }
 
 /** Whether the characters mainly follow each other, as in an alphabet or in a value that somebody typed as an example: `abc123XYZ789`. */

@@ -1,0 +1,88 @@
+import { expect, it } from 'vitest'
+import { drawn } from '#lib/testing/planted-texts.ts'
+import { scan } from './scanner.ts'
+
+/** Values that resemble personal data or secrets and are none, made from the parts that published packages combine. */
+const d = drawn(34)
+const certain = (text: string) =>
+  scan(text)
+    .filter(({ confidence }) => confidence === undefined)
+    .map(({ kind, start, end }) => `${kind} ${text.slice(start, end)}`)
+const found = (text: string, kind: string) =>
+  scan(text).some((one) => one.kind === kind && one.confidence === undefined)
+const some = (list: readonly string[]) => d.one(list)
+const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const words = 'error client connection protocol session listener certificate header buffer transport callback request'.split(' ')
+const capital = (word: string) => word.charAt(0).toUpperCase() + word.slice(1)
+
+it('names of tests are no keys, and random texts with the same prefix are', () => {
+  for (let round = 0; round < 200; round += 1) {
+    const name = `test_${some(words)}${capital(some(words))}${some(['SSL', 'UID', 'IPv4', 'And', 'Of'])}${capital(some(words))}${capital(some(words))}${capital(some(words))}`
+    expect([name, certain(`def ${name}(self):`)]).toEqual([name, []])
+  }
+  let missed = 0
+  for (let round = 0; round < 200; round += 1) if (!found(`key test_${d.signs(35, base62)} used`, 'api_key')) missed += 1
+  expect(missed).toBe(0)
+})
+
+it('algorithms and extensions of SSH are no email addresses', () => {
+  for (const host of ['openssh.com', 'libssh.org', 'ssh.com'])
+    for (const name of ['sk-ssh-ed25519', 'curve25519-sha256', 'hmac-sha2-256-etm', 'ssh-rsa-cert-v01', 'zlib', 'keepalive', 'umac-64-etm'])
+      expect(certain(`kex: ${name}@${host},aes256-gcm@openssh.com`)).toEqual([])
+})
+
+it('versions after names of products are no IP addresses, and addresses after words for hosts are', () => {
+  for (const product of ['SQLite', 'Perl', 'ICU', 'OpenSSL', 'Requires', 'gem', 'supported since', "version(s) start from '"])
+    for (let round = 0; round < 20; round += 1) {
+      const parts = [d.below(90), d.below(20), d.below(20), d.below(20)]
+      expect(certain(`Update ${product} ${parts.join('.')} now`)).toEqual([])
+    }
+  for (const browser of ['Edge', 'Chromium', 'Safari']) expect(certain(`${browser} 124.0.247.97`)).toEqual([])
+  expect(certain('M.44 2.541c.657.716 1.492 1.27 2.503 1.664 1.01.393 2.223.59 3.64.59.97 0 1.854')).toEqual([])
+  for (const host of ['ssh root@', 'scp a.txt joe@', 'client ', 'Server ', 'ip=', 'from ', 'Gateway ('])
+    for (const address of ['84.23.11.9', '5.42.2.18', '3.120.44.18']) expect([host, found(`${host}${address}`, 'ip')]).toEqual([host, true])
+})
+
+it.each([
+  `h("label",{htmlFor:"password"},"Password:"),N?i.createElement("code",null," ****** "):x`,
+  'var pw=ho?ho.isBuffer:e,x',
+  'uses the LDAP Password Modify Extended Operation (RFC-3062).',
+  '<portgroupKey>dvportgroup-191</portgroupKey>',
+  '<vcenter-password> esxi_hosts=x',
+  'KEY_PASSPHRASE = "testkeypassphrase"\nGPG_TEST_KEY_ID = "7416F045"\n',
+  '["ghost", "password", "passw0rd"]',
+  `{ n: 'isbn', p: '0306406152' }, { n: 'ean', t: '04006381333931' }`,
+  'TotalPhysicalMemory = 17078214656',
+  'text 100 200 300',
+  'telephoneNumber: 555-123456',
+  'For example, +16501234567.',
+  'foo@bar.baz ex@mple.com username@instance.tld me@here.com none@none.com editor@testing.com',
+  'the formal syntax of RFC 3501::',
+])('%j contains no certain value', (text) => {
+  expect(certain(text)).toEqual([])
+})
+
+it.each([
+  ['htpasswd -b /etc/users joe Zk8sQw21x', 'api_key'],
+  ['htpasswd -nbB joe Zk8sQw21x', 'api_key'],
+  ['wpa_passphrase home Zk8sQw21x > wpa.conf', 'api_key'],
+  [String.raw`net use Z: \\srv\share Zk8sQw21x /user:joe`, 'api_key'],
+  ['nmcli dev wifi connect Home password Zk8sQw21x', 'api_key'],
+  ['echo Zk8sQw21x | sudo -S ls', 'api_key'],
+  ["echo 'Zk8sQw21x' | docker login -u joe --password-stdin", 'api_key'],
+  ['useradd -m -p Zk8sQw21x joe', 'api_key'],
+  ['the API key is aB3dE5fG7hJ9kL1mN3pQ5rS7', 'api_key'],
+  ['let token = Some("aB3dE5fG7hJ9kL1mN3pQ5rS7");', 'api_key'],
+  ['let password = String::from("Zk8sQw21x");', 'api_key'],
+  ['bob[at]mail.dotcom.org', 'email'],
+  ['ann.lee (at) mail (dot) dotcom (dot) org', 'email'],
+  ['bob {at} dotcom dot org', 'email'],
+  ['ana (arroba) dotcom (punto) es', 'email'],
+])('%j contains a value', (text, kind) => {
+  expect(found(text, kind)).toBe(true)
+})
+
+it('a hidden @ needs a name and a domain', () => {
+  for (const text of ['look (at) this', 'x[at] = 3', 'array[at].length', 'see (at) file.json', '(at) example.com', 'meet (at) noon'])
+    expect(certain(text)).toEqual([])
+})
