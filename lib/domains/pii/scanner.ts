@@ -51,7 +51,9 @@ const hiddenDomain =
   /\s?(?:[\p{L}\d](?:[\p{L}\d-]{0,61}[\p{L}\d])?(?:\.|\s?[[({<](?:dot|punto|ponto|punkt|point)[\])}>]\s?|\s(?:dot|punto|ponto|punkt|point)\s)){1,5}(\p{L}{2,24})(?![\p{L}\d_])/iuy
 /** The email address around a hidden @ from `start` to `end`. */
 function hiddenEmailAt(text: string, start: number, end: number): SensitiveFinding | undefined {
-  const name = /(?<![\p{L}\p{N}_.+-])[\p{L}\d_][\p{L}\d_.+-]{0,63}\s?$/u.exec(text.slice(Math.max(0, start - 66), start))?.[0]
+  const name = /(?<![\p{L}\p{N}_.+-])[\p{L}\d_][\p{L}\d_.+-]{0,63}\s?$/u.exec(
+    text.slice(Math.max(0, start - 66), start),
+  )?.[0]
   if (name === undefined) return undefined
   hiddenDomain.lastIndex = end
   const match = hiddenDomain.exec(text)
@@ -63,7 +65,9 @@ function hiddenEmailAt(text: string, start: number, end: number): SensitiveFindi
 const isIbanHead = (text: string, start: number): boolean =>
   isDigit(text, start + 2) && isDigit(text, start + 3) && !isDigit(text, start) && !isDigit(text, start + 1)
 
-const words = [...new Set([...vendorKeywords, ...credentialKeywords, ...phoneCues, ...privateKeyKeywords, ...hiddenSigns])]
+const words = [
+  ...new Set([...vendorKeywords, ...credentialKeywords, ...phoneCues, ...privateKeyKeywords, ...hiddenSigns]),
+]
 const [forVendor, forCredential, forCue, forAmbiguousCue, forPrivateKey, forHiddenSign] = [1, 2, 4, 8, 16, 32]
 /** What each keyword may begin, as bits. */
 const uses = ((): Uint8Array => {
@@ -216,7 +220,8 @@ const files = new Set([
 /** Users of services for code that are part of an address of a repository: `git@host`. */
 const serviceUsers = new Set(['git', 'hg', 'svn', 'gitlab', 'gitea', 'aur'])
 /** Names of algorithms and extensions of SSH, whose vendors put their domain after an @ (RFC 4251, 6). */
-const extensionDomain = /^(?:openssh\.com|libssh\.org|ssh\.com|lysator\.liu\.se|tinyssh\.org|putty\.projects\.tartarus\.org)$/i
+const extensionDomain =
+  /^(?:openssh\.com|libssh\.org|ssh\.com|lysator\.liu\.se|tinyssh\.org|putty\.projects\.tartarus\.org)$/i
 const extensionName = /-|^(?:zlib|keepalive|none|hostkeys|statvfs|fstatvfs|hardlink|fsync|limits|agent|no)$/i
 const longestLocal = 64
 const longestDomain = 253
@@ -280,7 +285,20 @@ function emailAround(text: string, at: number, signLength = 1): SensitiveFinding
 }
 
 /** RFC 2606 and 6761, and domains that documentation uses like reserved ones. */
-const reservedTop = new Set(['example', 'test', 'invalid', 'localhost', 'local', 'internal', 'lan', 'tld', 'foo', 'bar', 'baz', 'qux'])
+const reservedTop = new Set([
+  'example',
+  'test',
+  'invalid',
+  'localhost',
+  'local',
+  'internal',
+  'lan',
+  'tld',
+  'foo',
+  'bar',
+  'baz',
+  'qux',
+])
 const placeholderDomains =
   /^(?:(?:.*\.)?example\.(?:com|net|org|edu|io)|(?:your-?|my-?|some-?)?(?:domain|company|site|website|organi[sz]ation|org|app|host|server)\.(?:com|org|net|io|tld)|(?:foo|bar|baz|qux|quux|blah|none|here|there|somewhere|somedomain|anydomain|otherdomain|nowhere|mail|your-?mail|my-?mail|mple|test|testing|acme|email|sample|dummy|placeholder|fake|xyz|abc|contoso|fabrikam|[a-z])\.(?:com|org|net|io|co)|users\.noreply\.github\.com)$/
 const placeholderNames = /^(?:no-?reply|do-?not-?reply|your[._-]?(?:name|email)|x{2,}|example)$/i

@@ -12,7 +12,8 @@ const found = (text: string, kind: string) =>
   scan(text).some((one) => one.kind === kind && one.confidence === undefined)
 const some = (list: readonly string[]) => d.one(list)
 const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-const words = 'error client connection protocol session listener certificate header buffer transport callback request'.split(' ')
+const words =
+  'error client connection protocol session listener certificate header buffer transport callback request'.split(' ')
 const capital = (word: string) => word.charAt(0).toUpperCase() + word.slice(1)
 
 it('names of tests are no keys, and random texts with the same prefix are', () => {
@@ -21,18 +22,36 @@ it('names of tests are no keys, and random texts with the same prefix are', () =
     expect([name, certain(`def ${name}(self):`)]).toEqual([name, []])
   }
   let missed = 0
-  for (let round = 0; round < 200; round += 1) if (!found(`key test_${d.signs(35, base62)} used`, 'api_key')) missed += 1
+  for (let round = 0; round < 200; round += 1)
+    if (!found(`key test_${d.signs(35, base62)} used`, 'api_key')) missed += 1
   expect(missed).toBe(0)
 })
 
 it('algorithms and extensions of SSH are no email addresses', () => {
   for (const host of ['openssh.com', 'libssh.org', 'ssh.com'])
-    for (const name of ['sk-ssh-ed25519', 'curve25519-sha256', 'hmac-sha2-256-etm', 'ssh-rsa-cert-v01', 'zlib', 'keepalive', 'umac-64-etm'])
+    for (const name of [
+      'sk-ssh-ed25519',
+      'curve25519-sha256',
+      'hmac-sha2-256-etm',
+      'ssh-rsa-cert-v01',
+      'zlib',
+      'keepalive',
+      'umac-64-etm',
+    ])
       expect(certain(`kex: ${name}@${host},aes256-gcm@openssh.com`)).toEqual([])
 })
 
 it('versions after names of products are no IP addresses, and addresses after words for hosts are', () => {
-  for (const product of ['SQLite', 'Perl', 'ICU', 'OpenSSL', 'Requires', 'gem', 'supported since', "version(s) start from '"])
+  for (const product of [
+    'SQLite',
+    'Perl',
+    'ICU',
+    'OpenSSL',
+    'Requires',
+    'gem',
+    'supported since',
+    "version(s) start from '",
+  ])
     for (let round = 0; round < 20; round += 1) {
       const parts = [d.below(90), d.below(20), d.below(20), d.below(20)]
       expect(certain(`Update ${product} ${parts.join('.')} now`)).toEqual([])
@@ -40,7 +59,8 @@ it('versions after names of products are no IP addresses, and addresses after wo
   for (const browser of ['Edge', 'Chromium', 'Safari']) expect(certain(`${browser} 124.0.247.97`)).toEqual([])
   expect(certain('M.44 2.541c.657.716 1.492 1.27 2.503 1.664 1.01.393 2.223.59 3.64.59.97 0 1.854')).toEqual([])
   for (const host of ['ssh root@', 'scp a.txt joe@', 'client ', 'Server ', 'ip=', 'from ', 'Gateway ('])
-    for (const address of ['84.23.11.9', '5.42.2.18', '3.120.44.18']) expect([host, found(`${host}${address}`, 'ip')]).toEqual([host, true])
+    for (const address of ['84.23.11.9', '5.42.2.18', '3.120.44.18'])
+      expect([host, found(`${host}${address}`, 'ip')]).toEqual([host, true])
 })
 
 it.each([
@@ -83,6 +103,13 @@ it.each([
 })
 
 it('a hidden @ needs a name and a domain', () => {
-  for (const text of ['look (at) this', 'x[at] = 3', 'array[at].length', 'see (at) file.json', '(at) example.com', 'meet (at) noon'])
+  for (const text of [
+    'look (at) this',
+    'x[at] = 3',
+    'array[at].length',
+    'see (at) file.json',
+    '(at) example.com',
+    'meet (at) noon',
+  ])
     expect(certain(text)).toEqual([])
 })

@@ -60,7 +60,8 @@ function spelledRun(text: string, start: number, end: number): Assembled {
   const parts = text.slice(start, end).split(/(\p{L}\p{M}*)/u)
   const between = parts[2] ?? ''
   let words = ''
-  for (const [at, part] of parts.entries()) if (at % 2 === 1) words += part
+  for (const [at, part] of parts.entries())
+    if (at % 2 === 1) words += part
     else if (part !== '' && part !== between) words += ' '
   return { start, end, text: words, isName: false }
 }
@@ -133,7 +134,10 @@ const LEET: Readonly<Record<string, string>> = {
   '!': 'i',
 }
 const leetOf = (word: string): string =>
-  word.replace(/[oieast]/g, (letter) => ({ o: '[o0]', i: '[i1!]', e: '[e3]', a: '[a4@]', s: '[s5$]', t: '[t7]' })[letter] ?? '')
+  word.replace(
+    /[oieast]/g,
+    (letter) => ({ o: '[o0]', i: '[i1!]', e: '[e3]', a: '[a4@]', s: '[s5$]', t: '[t7]' })[letter] ?? '',
+  )
 /** Stems of the words of orders, also with digits in place of letters. */
 const LEET_WORD = new RegExp(
   `(?:${'ignor|disregard|forget|overrid|bypass|previous|instruc|prompt|olvid|anterior|oubli|precedent|vergiss|anweisung|vorherig|esque|desconsider|regras|reglas|regeln'.split('|').map(leetOf).join('|')})`,

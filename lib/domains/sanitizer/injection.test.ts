@@ -460,8 +460,10 @@ const ofLatin: Record<string, (text: string) => string> = {
       .split(' ')
       .map((word) => [...word].join('-'))
       .join(' '),
-  'digits in place of letters': (text) => text.replace(/[aeio]/g, (letter) => ({ a: '4', e: '3', i: '1', o: '0' })[letter] ?? ''),
-  'letters of another script': (text) => text.replace(/[aeopc]/g, (letter) => ({ a: 'а', e: 'е', o: 'о', p: 'р', c: 'с' })[letter] ?? ''),
+  'digits in place of letters': (text) =>
+    text.replace(/[aeio]/g, (letter) => ({ a: '4', e: '3', i: '1', o: '0' })[letter] ?? ''),
+  'letters of another script': (text) =>
+    text.replace(/[aeopc]/g, (letter) => ({ a: 'а', e: 'е', o: 'о', p: 'р', c: 'с' })[letter] ?? ''),
 }
 
 describe('orders to the reader and forged roles', () => {

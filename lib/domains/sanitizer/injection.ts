@@ -236,7 +236,8 @@ function candidatesIn(text: string, isInCode: InCode): Candidate[] {
     for (const { start, end } of findOverrides(lettered).found) addOrder(lettered, start, end, found)
   }
   // Orders in other languages with letters of another script that look like Latin ones.
-  if (MIXED_SCRIPTS.test(text)) for (const { start, end } of findOverrides(copy).found) addOrder(copy, start, end, found)
+  if (MIXED_SCRIPTS.test(text))
+    for (const { start, end } of findOverrides(copy).found) addOrder(copy, start, end, found)
   const inPieces: Candidate[] = []
   for (const { start, end, text: words, isName } of assembled(text)) {
     if (!isOrder(words)) continue

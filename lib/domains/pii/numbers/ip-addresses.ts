@@ -26,10 +26,12 @@ function looksNumbered(text: string, written: string, start: number, end: number
   if (versioned.test(before.slice(-28)) || upgraded.test(before)) return true
   // Coordinates of a drawing: `m6.75 3.94.53.53 2.82`.
   if (/(?:^|[^\d.])\d*(?:\.\d+){1,2}[ ,]$/.test(before.slice(-16))) return true
-  if (/[A-Za-z]@$/.test(before.slice(-2)) && (login.test(before) || written.split('.').some((part) => Number(part) > 60)))
+  if (
+    /[A-Za-z]@$/.test(before.slice(-2)) &&
+    (login.test(before) || written.split('.').some((part) => Number(part) > 60))
+  )
     return false
-  if (ofProduct.test(before.slice(-3)) && !networkPath.test(before.slice(-8)) && !/\/\/$/.test(before))
-    return true
+  if (ofProduct.test(before.slice(-3)) && !networkPath.test(before.slice(-8)) && !/\/\/$/.test(before)) return true
   if (/^[–—-]\d/.test(text.slice(end, end + 2)) && versioned.test(before.slice(-28))) return true
   const parts = written.split('.').map(Number)
   const isFew = parts.filter((part) => part < 20).length > 2

@@ -202,6 +202,7 @@ const loose = [
 const looseLine = String.raw`${closing}[ \t]{0,2}[:：]?[*_]{0,2}[ \t]{0,4}\r?\n(?:[ \t]{0,8}\r?\n)?(?:[ \t>*-]{0,8}\x60\x60\x60[a-z]{0,12}[ \t]{0,4}\r?\n)?[ \t>*-]{0,8}`
 /** Words between a name and the sign that assigns its value: `Passwort fürs WLAN`. */
 const moreWords = /(?:[ _][\p{L}\p{M}’'.-]{1,16}){1,3}/uy
+const compoundAt = /[^\0-\x7f：\s]{1,16}\s?[:：]\s?/uy
 const compiled = (list: readonly string[]) => new RegExp(list.map((form) => `(?:${form})`).join('|'), 'iy')
 const operatorAt = compiled(forms.operator)
 const placeAt = compiled([...forms.operator, ...forms.place])
@@ -371,6 +372,10 @@ export function assignedSecretAt(text: string, keyword: string, start: number): 
   if (found || !isPassword) return found
   // Scripts without spaces: `密码Tr0ub4dor8xQ9`.
   if (isSpaced && isAlphanumeric(text, end)) return judge(valueAt(text, end), true)
+  // A word of such a script may say what the password is for: `密码账号：x`.
+  const compound = isSpaced ? endOf(compoundAt, text, end) : undefined
+  const ofCompound = compound === undefined ? undefined : judge(valueAt(text, compound), true)
+  if (ofCompound) return ofCompound
   const last = nameStop ?? end
   const more = endOf(moreWords, text, last)
   for (const stop of more === undefined ? [last] : [last, more]) {

@@ -143,7 +143,8 @@ const statements: readonly (readonly [keyword: string, form: RegExp])[] = [
 
 /** Commands that read a password from the output of `echo`. */
 const readers = ['sudo -s', '--password-stdin', 'passwd --stdin', 'cryptsetup lu', 'kinit ', 'gpg --batch']
-const echoed = /(?:^|[\s;&|(\x60"'])(?:echo|printf)[ \t]{1,3}(?:-\w{1,3}[ \t]{1,3})?(["']?)([^\s"'|$\x60]{4,80}?)(?:\\n)?\1[ \t]{0,3}\|[^\n|;&]{0,60}$/
+const echoed =
+  /(?:^|[\s;&|(\x60"'])(?:echo|printf)[ \t]{1,3}(?:-\w{1,3}[ \t]{1,3})?(["']?)([^\s"'|$\x60]{4,80}?)(?:\\n)?\1[ \t]{0,3}\|[^\n|;&]{0,60}$/
 
 const byOption = new Map<string, { programs: RegExp; value: 'password' | 'pair' | 'percent' }[]>()
 for (const [option, programs, value] of options)

@@ -84,13 +84,17 @@ export function isChosen(value: string, isQuoted: boolean): boolean {
   const hasLetter = /\p{L}/u.test(value)
   const hasDigit = /\d/.test(value)
   if (!hasLetter) return (hasDigit && value.length >= 8 && symbol.test(value)) || /^\d{8,}$/.test(value)
-  if (!isQuoted && (word.test(value) || (/[A-Z/_.$-]/.test(value) && areWords(value)))) return false
+  const mayBeWords = /[A-Z/_.$-]/.test(value) && !digitInWord.test(value)
+  if (!isQuoted && (word.test(value) || (mayBeWords && areWords(value)))) return false
   if (/^\p{L}+(?:[-_.’'/ ]\p{L}+)*[-_.:!?*…,]{0,3}$/u.test(value))
     return /^[a-z]{4,}!$/.test(value) ? isQuoted : isDrawn(value) && value.length >= 12 && !areWords(value)
   if (/^\p{L}+(?:[-_/.]\p{L}+)+[-_/.]?\d{0,2}$/u.test(value)) return false
   if (isQuoted && /^[a-z]{1,20}[A-Z]\w{0,20}\d{0,2}$/.test(value) && word.test(value)) return false
   return hasDigit || /[@#$%^&~+=]|[!?*][^!?*]/.test(value)
 }
+
+/** A digit within a word that begins with a capital. Names of types write a capital after a digit: `Base64Text`. */
+const digitInWord = /^[A-Z]\w*[a-z]\d[a-z]/
 
 const sign = /[^A-Za-z0-9]/
 /** The value without signs at its ends. */
