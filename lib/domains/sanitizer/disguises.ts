@@ -51,7 +51,7 @@ function joinedRun(text: string, start: number, end: number, separator: string):
   const run = text.slice(start, end)
   const isName = NAME.test(separator)
   const isSentence = /^\p{Lu}/u.test(run) || /^[.!](?:\s|$)/.test(text.slice(end, end + 2))
-  const parts = separator.includes('#') ? run.split(/\s+\d{1,3}[.)]\s/) : run.split(separator)
+  const parts = separator.includes('#') ? run.split(/\n[ \t]{0,8}\d{1,3}[.)][ \t]/) : run.split(separator)
   return { start, end, text: parts.join(' '), isName: isName && !isSentence }
 }
 

@@ -94,7 +94,7 @@ export function isChosen(value: string, isQuoted: boolean): boolean {
 }
 
 /** A digit within a word that begins with a capital. Names of types write a capital after a digit: `Base64Text`. */
-const digitInWord = /^[A-Z]\w*[a-z]\d[a-z]/
+const digitInWord = /^[A-Z]\w*[a-z]\d{1,3}[a-z]/
 
 const sign = /[^A-Za-z0-9]/
 /** The value without signs at its ends. */
