@@ -46,6 +46,10 @@ async function checkView(page: Page, { name, language, theme }: PageView): Promi
     .poll(() => page.evaluate(() => document.documentElement.scrollWidth), `${view}: width at 360 px`)
     .toBeLessThanOrEqual(360)
   await page.setViewportSize({ width: 1280, height: 900 })
+  const heights = await page
+    .locator('main > header :is(a, button).rounded-lg')
+    .evaluateAll((controls) => [...new Set(controls.map((one) => Math.round(one.getBoundingClientRect().height)))])
+  expect.soft(heights.length, `${view}: heights of the controls in its header: ${heights}`).toBeLessThanOrEqual(1)
   // Legacy mode runs axe in the page itself, which has no frames; reporting only violations takes a third less time.
   const { violations } = await new AxeBuilder({ page })
     .setLegacyMode()

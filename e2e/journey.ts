@@ -4,6 +4,7 @@ import { z } from 'zod'
 /** Problems that the browser reports: policy violations, failed hydration, requests without a response, and console messages. */
 export function complaintsOf(page: Page): string[] {
   const said: string[] = []
+  watchTexts(page).catch(() => {}) // fails only if the page is closed
   page.on('console', (message) => {
     if (message.type() === 'error' || message.type() === 'warning') said.push(message.text())
   })
@@ -15,6 +16,25 @@ export function complaintsOf(page: Page): string[] {
   })
   return said
 }
+
+/** Reports texts that show a value of the program instead of a name or a number. Runs in the page. */
+function reportWrongTexts(): void {
+  const check = (text: Node): void => {
+    if (!/\b(undefined|NaN)\b|\[object |Invalid Date/.test(text.nodeValue ?? '')) return
+    if (text.parentElement?.closest('code, pre, script, style, textarea')) return
+    console.error(`The page shows “${text.nodeValue?.slice(0, 200)}”`)
+  }
+  new MutationObserver((changes) => {
+    for (const { type, target, addedNodes } of changes) {
+      if (type === 'characterData') check(target)
+      for (const node of addedNodes) {
+        const texts = document.createNodeIterator(node, NodeFilter.SHOW_TEXT)
+        for (let text = texts.nextNode(); text; text = texts.nextNode()) check(text)
+      }
+    }
+  }).observe(document, { subtree: true, childList: true, characterData: true })
+}
+const watchTexts = (page: Page): Promise<unknown> => page.addInitScript(reportWrongTexts)
 
 export async function fillSignIn(page: Page, { email, password }: { email: string; password: string }): Promise<void> {
   await expect(page.getByLabel('Email', { exact: true })).toBeVisible()

@@ -71,6 +71,7 @@ test('an admin finds, corrects and answers with eight actions, and the person’
   await expect(dialog.getByRole('textbox')).toHaveValue(/Wim[\s\S]+“The heron invoice/)
   await act(dialog.getByRole('button', { name: 'Answer and close' }).click())
   await expect(dialog).toBeHidden()
+  await expect(page.getByText('Request answered', { exact: true })).toBeVisible()
   await expect(desk).toBeHidden()
   expect(actions).toBeLessThanOrEqual(8)
   expect(Date.now() - began).toBeLessThan(60_000)

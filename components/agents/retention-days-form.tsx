@@ -41,26 +41,22 @@ export function RetentionDaysForm({ agentId, of, days }: RetentionDaysProps) {
       {saved !== undefined && (
         <Alert tone="done" title={saved === null ? t('savedForEver') : t('savedDays', { days: saved })} isLive />
       )}
-      <div className="flex flex-wrap items-end gap-3">
-        <div className="min-w-0 grow basis-64">
-          <Field
-            label={t('days')}
-            hint={t('daysHint')}
-            name={field}
-            inputMode="numeric"
-            autoComplete="off"
-            value={typed}
-            onChange={({ target }) => {
-              setTyped(target.value)
-              setWrong(false)
-            }}
-            error={isWrong ? t('daysWrong', { most }) : undefined}
-          />
-        </div>
-        <Button type="submit" tone="plain" aria-disabled={change.isPending}>
-          {change.isPending ? common('busy') : t('save')}
-        </Button>
-      </div>
+      <Field
+        label={t('days')}
+        hint={t('daysHint')}
+        name={field}
+        inputMode="numeric"
+        autoComplete="off"
+        value={typed}
+        onChange={({ target }) => {
+          setTyped(target.value)
+          setWrong(false)
+        }}
+        error={isWrong ? t('daysWrong', { most }) : undefined}
+      />
+      <Button type="submit" tone="plain" aria-disabled={change.isPending} className="justify-self-start">
+        {change.isPending ? common('busy') : t('save')}
+      </Button>
     </form>
   )
 }

@@ -1,11 +1,10 @@
 import { useFormatter, useTranslations } from 'next-intl'
-import { ButtonLink } from '#components/ui/button.tsx'
+import { ButtonLink, PlainButtonLink } from '#components/ui/button.tsx'
 import { Bars } from '#components/ui/chart.tsx'
 import { durationText } from '#components/ui/duration.ts'
 import { FactList } from '#components/ui/facts.tsx'
 import { Card, Page } from '#components/ui/page.tsx'
 import { StatTiles } from '#components/ui/stat-tiles.tsx'
-import { PlainLink } from '#components/ui/text-link.tsx'
 import type { MonthlyReport as Report } from '#lib/domains/console/report-contract.ts'
 import { monthBeside } from '#lib/domains/console/rules.ts'
 import { requestKinds } from '#lib/domains/privacy-requests/rules.ts'
@@ -81,16 +80,20 @@ export function MonthlyReport({ report }: { report: Report }) {
       lead={<p>{t('lead')}</p>}
       actions={
         <>
-          <ButtonLink href={`/admin/report?month=${monthBeside(month, -1)}`} tone="plain" size="small">
+          <ButtonLink href={`/admin/report?month=${monthBeside(month, -1)}`} tone="plain">
             {t('previous')}
           </ButtonLink>
           {isComplete && (
-            <ButtonLink href={`/admin/report?month=${next}`} tone="plain" size="small">
+            <ButtonLink href={`/admin/report?month=${next}`} tone="plain">
               {t('next')}
             </ButtonLink>
           )}
-          <PlainLink href={file('csv')}>{t('csv')}</PlainLink>
-          <PlainLink href={file('pdf')}>{t('pdf')}</PlainLink>
+          <PlainButtonLink tone="plain" href={file('csv')}>
+            {t('csv')}
+          </PlainButtonLink>
+          <PlainButtonLink tone="plain" href={file('pdf')}>
+            {t('pdf')}
+          </PlainButtonLink>
         </>
       }
     >

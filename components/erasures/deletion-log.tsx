@@ -20,7 +20,14 @@ import { Time } from '#components/ui/time.tsx'
 import type { Endpoint } from '#lib/client/request.ts'
 import type { LoggedDeletion, listDeletions } from '#lib/domains/erasure/contract.ts'
 import type { Output } from '#lib/kernel/operation.ts'
-import { addressOf, deletionFilterParsers, deletionKinds, deletionQueryOf } from './deletion-log-query.ts'
+import {
+  addressOf,
+  deletedRecords,
+  deletedSubject,
+  deletionFilterParsers,
+  deletionKinds,
+  deletionQueryOf,
+} from './deletion-log-query.ts'
 
 const deletionsAt: Endpoint<typeof listDeletions> = { method: 'get', path: '/api/admin/deletions' }
 const reasons = ['gdpr_erasure', 'user_request', 'retention', 'replay', 'agent_retired', 'admin_request'] as const
@@ -36,21 +43,13 @@ const scopes = [
   'agent',
   'participant',
 ] as const
-const sum = ({ results }: LoggedDeletion): number => Object.values(results).reduce((all, count) => all + count, 0)
-
-/** What was deleted: the most specific part of the scope, and its id. */
-function subjectOf({ scope }: LoggedDeletion): { kind: string; id: string } {
-  const { subject, kind, ...parts } = scope
-  if (subject !== undefined) return { kind: kind ?? 'subject', id: subject }
-  const [name, id] = Object.entries(parts).at(-1) ?? ['other', '']
-  return { kind: name, id }
-}
+const sum = ({ results }: LoggedDeletion): number => deletedRecords(results).reduce((all, [, count]) => all + count, 0)
 
 function Records({ deletion }: { deletion: LoggedDeletion }) {
   const t = useTranslations('deletionLog')
   const names = dataNamesIn(useTranslations('dataNames'))
   const count = sum(deletion)
-  const parts = Object.entries(deletion.results)
+  const parts = deletedRecords(deletion.results)
   if (parts.length === 0) return 0
   return (
     <details>
@@ -75,21 +74,29 @@ function useColumns(): ShownColumn<LoggedDeletion>[] {
   const t = useTranslations('deletionLog')
   const reasonOf = (reason: string) =>
     t(`reasons.${reasons.find((one) => one === reason) ?? 'other'}`, { reason: reason.replaceAll('_', ' ') })
-  const kindOf = (kind: string) => t(`scopes.${scopes.find((one) => one === kind) ?? 'other'}`, { kind })
+  const names = dataNamesIn(useTranslations('dataNames'))
+  const recordsOf = ({ results }: LoggedDeletion) =>
+    deletedRecords(results)
+      .map(([name]) => names.records(name))
+      .join(', ')
+  const kindOf = (row: LoggedDeletion) => {
+    const scope = scopes.find((one) => one === deletedSubject(row.scope).kind)
+    return scope === undefined ? recordsOf(row) : t(`scopes.${scope}`)
+  }
   return [
     {
       key: 'what',
       title: t('columns.what'),
       main: true,
       minWidth: 'medium',
-      value: (row) => `${kindOf(subjectOf(row).kind)} ${subjectOf(row).id}`,
+      value: (row) => `${kindOf(row)} ${deletedSubject(row.scope).id}`,
       cell: (row) => {
-        const { kind, id } = subjectOf(row)
-        // Jobs name what they deleted instead of an id.
-        if (/\s/.test(id)) return id
+        const { id } = deletedSubject(row.scope)
+        // Jobs have an English text instead of an id.
+        if (/\s/.test(id)) return recordsOf(row) || id
         return (
           <span className="grid">
-            {kindOf(kind)}
+            {kindOf(row)}
             <CopyableId id={id} what={t('columns.what')} longest={24} />
           </span>
         )

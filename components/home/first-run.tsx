@@ -121,12 +121,14 @@ export function FirstRun({ initial, policyVersion, origin }: FirstRunProps) {
         {agent && (
           <p role="status" className="flex items-center gap-2">
             {units === 0 && <LoaderCircle aria-hidden className="size-4 text-quiet motion-safe:animate-spin" />}
-            {units === 0
-              ? t('receive.waiting')
-              : t.rich('receive.received', {
-                  count: units,
-                  agent: () => <TextLink href={agentPage(agent.agent_id)}>{agent.name ?? agent.agent_id}</TextLink>,
-                })}
+            <span>
+              {units === 0
+                ? t('receive.waiting')
+                : t.rich('receive.received', {
+                    count: units,
+                    agent: () => <TextLink href={agentPage(agent.agent_id)}>{agent.name ?? agent.agent_id}</TextLink>,
+                  })}
+            </span>
           </p>
         )}
       </Step>

@@ -63,7 +63,7 @@ function FoundRecord({ record, isOpen, open, within }: FoundRecordProps) {
             {names(`kinds.${record.kind}`)} · {names(`visibility.${record.visibility}.short`)} ·{' '}
             <Time at={record.updated_at} show="relative" />
           </p>
-          {record.snippet && (
+          {record.snippet && record.snippet.text !== record.title && (
             <p className="text-sm wrap-anywhere">
               <SearchSnippet snippet={record.snippet} />
             </p>

@@ -38,19 +38,6 @@ const pace = ({ erasure, state }: AdminRequestDetail): number | false => {
 
 const dialogs = () => import('./act-dialogs.tsx')
 
-/** The message keys of what each action did. */
-const doneWords = {
-  answer: 'timeline.events.answered',
-  verify: 'timeline.events.verified',
-  complete: 'timeline.events.answered',
-  retry: 'timeline.events.retried',
-  resume: 'timeline.events.resumed',
-  expedite: 'timeline.events.expedited',
-  pause: 'timeline.events.paused',
-  extend: 'extended',
-  refuse: 'timeline.events.rejected',
-} as const satisfies Record<Exclude<DialogAct, 'assign'>, string>
-
 interface RequestDeskProps {
   initial: { data: AdminRequestDetail }
   me: string
@@ -84,7 +71,7 @@ export function RequestDesk({ initial, me, minders }: RequestDeskProps) {
   ])
   const done = (finished: DialogAct) => {
     // Assigning has its own message, which can be undone.
-    if (finished !== 'assign') showToast({ title: t(doneWords[finished]) })
+    if (finished !== 'assign') showToast({ title: t(`finished.${finished}`) })
     answer.expect()
     setAct(undefined)
   }

@@ -16,10 +16,10 @@ import { ReceiptPhysical, ReceiptRetained } from './receipt-retained.tsx'
 import { ReceiptStores, RecordTypes } from './receipt-stores.tsx'
 
 /** Downloads the keys that verify receipts. A copy from before the deletion does not depend on this server. */
-export function PublicKeysLink() {
+export function PublicKeysLink({ size }: { size?: 'small' }) {
   const t = useTranslations('receipt')
   return (
-    <PlainButtonLink tone="plain" size="small" href="/.well-known/jwks.json" download="public-keys.json">
+    <PlainButtonLink tone="plain" size={size} href="/.well-known/jwks.json" download="public-keys.json">
       {t('keys')}
     </PlainButtonLink>
   )
@@ -46,7 +46,7 @@ function ReceiptFiles({ id }: { id: string }) {
       <PlainButtonLink tone="plain" size="small" href={`/v1/receipts/${id}`} download={`${id}.json`}>
         {t('json')}
       </PlainButtonLink>
-      <PublicKeysLink />
+      <PublicKeysLink size="small" />
       <PrintButton />
       <LinkCopy path={`/receipts/${id}`} what={t('copyLink')} />
     </p>

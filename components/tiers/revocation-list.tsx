@@ -19,8 +19,13 @@ function Evidence({ revocation }: { revocation: Revocation }) {
       <ul className="grid gap-1">
         {evidence.map(({ at, class: kind, limit, consumed, ip, token_id: by }) => (
           <li key={`${at} ${by} ${consumed}`}>
-            <Time at={at} /> · {t('refusal', { kind, limit, consumed })} ·{' '}
-            <span className="font-mono text-[0.8125rem]">{t('from', { ip })}</span>
+            <Time at={at} /> · {t('refusal', { kind, limit, consumed })}
+            {ip !== '' && (
+              <>
+                {' · '}
+                <span className="font-mono text-[0.8125rem]">{t('from', { ip })}</span>
+              </>
+            )}
             {by !== token_id && <span className="text-quiet"> · {t('successor')}</span>}
           </li>
         ))}

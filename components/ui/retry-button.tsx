@@ -9,12 +9,7 @@ export function RetryButton({ label, asking }: { label: string; asking: string }
   const router = useRouter()
   const [isAsking, begin] = useTransition()
   return (
-    <Button
-      tone="plain"
-      size="small"
-      aria-disabled={isAsking}
-      onClick={() => !isAsking && begin(() => router.refresh())}
-    >
+    <Button tone="plain" aria-disabled={isAsking} onClick={() => !isAsking && begin(() => router.refresh())}>
       {isAsking ? asking : label}
     </Button>
   )

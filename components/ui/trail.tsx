@@ -42,8 +42,8 @@ export function Trail({ trail, className }: { trail: readonly Breadcrumb[]; clas
           <li
             key={href}
             className={clsx(
-              "flex min-h-6 min-w-0 items-center gap-1 after:content-['/'_/_'']",
-              index < trail.length - 1 && 'max-sm:hidden',
+              'flex min-h-6 min-w-0 items-center gap-1',
+              index < trail.length - 1 && "after:content-['/'_/_''] max-sm:hidden",
             )}
           >
             <TextLink href={href} tone="quiet" className="truncate">

@@ -52,13 +52,13 @@ export default async function UserPage({ params }: { params: Promise<{ id: strin
         breadcrumbs={[{ href: '/admin/users', title: t('name') }]}
         actions={
           <>
-            <ButtonLink href={`/admin/audit?resource_id=${user.account_id}`} tone="plain" size="small">
+            <ButtonLink href={`/admin/audit?resource_id=${user.account_id}`} tone="plain">
               {u('evidence')}
             </ButtonLink>
-            <ButtonLink href={`/admin/requests/new?account_id=${user.account_id}`} tone="plain" size="small">
+            <ButtonLink href={`/admin/requests/new?account_id=${user.account_id}`} tone="plain">
               {u('file')}
             </ButtonLink>
-            <ButtonLink href={`/admin/holds?account=${user.account_id}`} tone="plain" size="small">
+            <ButtonLink href={`/admin/holds?account=${user.account_id}`} tone="plain">
               {u('hold')}
             </ButtonLink>
           </>

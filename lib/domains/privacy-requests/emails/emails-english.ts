@@ -8,7 +8,7 @@ export const kindNames: Record<RequestKind, string> = {
   rectification: 'rectification',
   restriction: 'restriction',
   objection: 'objection',
-  erasure: 'erasure',
+  erasure: 'deletion',
 }
 const grounds: Record<RefusalGround, string> = {
   unfounded: 'it is manifestly unfounded',
@@ -21,7 +21,7 @@ const cancelling = ({ links, isAgent }: EmailFacts): string[] =>
   links.cancel === undefined
     ? []
     : [
-        `To keep ${isAgent ? 'the agent and its data' : 'your data'}, open this page and press the button. It works until the erasure begins.`,
+        `To keep ${isAgent ? 'the agent and its data' : 'your data'}, open this page and press the button. It works until the deletion begins.`,
         links.cancel,
       ]
 const remedies =
@@ -62,7 +62,7 @@ export const english: Record<string, EmailWords> = {
     text: (_, facts) => [
       `We received a request for ${facts.kinds.map((kind) => kindNames[kind]).join(', ')}. The legal deadline is ${time(facts.legalDueAt)}. ${
         facts.isUnconnected
-          ? 'Next, we check whether and where we process your data. Before we disclose, change or erase anything, we verify your identity.'
+          ? 'Next, we check whether and where we process your data. Before we disclose, change or delete anything, we verify your identity.'
           : 'We aim to complete it within 72 hours after your identity is confirmed.'
       }`,
       ...questions(facts),
@@ -78,8 +78,8 @@ export const english: Record<string, EmailWords> = {
               ? []
               : [
                   ifConfirmed.isAtOnce
-                    ? 'The erasure begins as soon as you confirm it, and it cannot be undone.'
-                    : `If you confirm it now, the erasure begins at ${time(ifConfirmed.at)}. You can cancel it until then.`,
+                    ? 'The deletion begins as soon as you confirm it, and it cannot be undone.'
+                    : `If you confirm it now, the deletion begins at ${time(ifConfirmed.at)}. You can cancel it until then.`,
                 ]),
             ...others(facts),
             'To confirm the request, open this page and press the button. The link works once and expires after ten minutes.',
@@ -90,9 +90,10 @@ export const english: Record<string, EmailWords> = {
   },
   verified: { subject: 'Your privacy request is confirmed', text: () => ['We confirmed your identity.'] },
   waiting: {
-    subject: ({ isAgent }) => (isAgent ? 'The data of one of your agents will be erased' : 'Your data will be erased'),
+    subject: ({ isAgent }) =>
+      isAgent ? 'The data of one of your agents will be deleted' : 'Your data will be deleted',
     text: (entry, facts) => [
-      `The erasure ${facts.isAgent ? `of ${agentOf(facts)} and all its data ` : ''}begins at ${time(facts.waitingUntil ?? dateOf(entry.details.until))}.${entry.details.shortened === true ? ' That is earlier than you chose, because the legal deadline is earlier.' : ''}${facts.isParticipant ? '' : ` ${untilErasure(facts)}`}`,
+      `The deletion ${facts.isAgent ? `of ${agentOf(facts)} and all its data ` : ''}begins at ${time(facts.waitingUntil ?? dateOf(entry.details.until))}.${entry.details.shortened === true ? ' That is earlier than you chose, because the legal deadline is earlier.' : ''}${facts.isParticipant ? '' : ` ${untilErasure(facts)}`}`,
       ...(facts.waitsForCopy
         ? [
             'It also waits until you have downloaded the copy that you requested, or until the copy expires, four hours after it is ready.',
@@ -109,9 +110,9 @@ export const english: Record<string, EmailWords> = {
   },
   reminded: {
     subject: ({ isAgent }) =>
-      isAgent ? 'Tomorrow the data of one of your agents will be erased' : 'Tomorrow your data will be erased',
+      isAgent ? 'Tomorrow the data of one of your agents will be deleted' : 'Tomorrow your data will be deleted',
     text: (_, facts) => [
-      `The grace period ${facts.isAgent ? `of the erasure of ${agentOf(facts)} ` : ''}ends at ${facts.waitingUntil ? time(facts.waitingUntil) : ''}. After that, the erasure cannot be undone.`,
+      `The grace period ${facts.isAgent ? `of the deletion of ${agentOf(facts)} ` : ''}ends at ${facts.waitingUntil ? time(facts.waitingUntil) : ''}. After that, the deletion cannot be undone.`,
       ...cancelling(facts),
     ],
   },
@@ -119,12 +120,12 @@ export const english: Record<string, EmailWords> = {
     subject: ({ hasBegun }) => (hasBegun ? 'The grace period has ended' : 'The grace period was shortened'),
     text: ({ details, note }, facts) => [
       typeof details.until === 'string'
-        ? `An admin shortened the grace period of your request. The erasure begins at ${time(dateOf(details.until))}.`
+        ? `An admin shortened the grace period of your request. The deletion begins at ${time(dateOf(details.until))}.`
         : details.copies === 'wait'
-          ? 'The grace period of your request was ended early. The erasure begins once the copy that you requested is downloaded or expires.'
-          : 'The grace period of your request was ended early. The erasure begins now.',
+          ? 'The grace period of your request was ended early. The deletion begins once the copy that you requested is downloaded or expires.'
+          : 'The grace period of your request was ended early. The deletion begins now.',
       ...(details.copies === 'dropped'
-        ? ['You did not download the copy that you requested, so it is erased with all other data.']
+        ? ['You did not download the copy that you requested, so it is deleted with all other data.']
         : []),
       ...(note ? [note] : []),
       ...cancelling(facts),
@@ -135,32 +136,32 @@ export const english: Record<string, EmailWords> = {
     text: ({ details }) => [
       details.run_id === undefined
         ? 'We have started to process your request.'
-        : 'The erasure has begun. It cannot be cancelled anymore.',
+        : 'The deletion has begun. It cannot be cancelled anymore.',
     ],
   },
   verifying: {
     subject: ({ isAgent }) =>
       isAgent
-        ? 'The data of one of your agents is erased and is being verified'
-        : 'Your data is erased and is being verified',
+        ? 'The data of one of your agents is deleted and is being verified'
+        : 'Your data is deleted and is being verified',
     text: (_, facts) => [
-      `The data${facts.isAgent ? ` of ${agentOf(facts)}` : ''} is erased. Before we sign the receipt, we search every store again for remaining data, by ids and indexes.`,
+      `The data${facts.isAgent ? ` of ${agentOf(facts)}` : ''} is deleted. Before we sign the receipt, we search every store again for remaining data, by ids and indexes.`,
     ],
   },
   completed: {
     subject: 'Your privacy request is done',
     text: ({ details }, { receipt, kinds, isAgent, ...facts }) => [
       details.by === 'erasure'
-        ? 'The remaining part of this request is now part of your larger erasure, which has begun.'
+        ? 'The remaining part of this request is now part of your larger deletion, which has begun.'
         : kinds.includes('erasure')
-          ? `${isAgent ? 'The data of the agent' : 'Your data'} is erased, and every store was searched again by ids and indexes. Within a day, we also read the connected stores completely and add the result to the receipt.`
+          ? `${isAgent ? 'The data of the agent' : 'Your data'} is deleted, and every store was searched again by ids and indexes. Within a day, we also read the connected stores completely and add the result to the receipt.`
           : isHandedOver({ ...facts, kinds })
             ? handedOver(facts)
             : 'We completed everything that you asked for.',
       ...(receipt === undefined
         ? []
         : [
-            'The signed receipt lists what was erased, and which data we retain and why. Anyone who has this link can read it, so store it safely.',
+            'The signed receipt lists what was deleted, and which data we retain and why. Anyone who has this link can read it, so store it safely.',
             receipt,
           ]),
     ],
@@ -168,15 +169,15 @@ export const english: Record<string, EmailWords> = {
   partly_completed: {
     subject: 'Your privacy request is done, except for data under a legal hold',
     text: (_, { receipt }) => [
-      'The data is erased and verified, except for data under a legal hold. We erase that data automatically when the hold ends, and then send you an email.',
+      'The data is deleted and verified, except for data under a legal hold. We delete that data automatically when the hold ends, and then send you an email.',
       ...(receipt === undefined ? [] : ['The signed receipt lists the retained data and the reasons.', receipt]),
     ],
   },
   kept_whole: {
-    subject: 'Nothing was erased: your data is under a legal hold',
+    subject: 'Nothing was deleted: your data is under a legal hold',
     text: (_, { isAgent }) => [
-      'We could not erase anything. All of the data is under a legal hold, and the law forbids us to delete it (GDPR art. 17(3)(b), (e)). There is no receipt, because nothing was erased.',
-      `${isAgent ? 'The agent and its tokens work' : 'You can sign in, and the tokens of your agents work,'} as before. When the hold ends, the erasure begins automatically without another grace period, and we send you an email.`,
+      'We could not delete anything. All of the data is under a legal hold, and the law forbids us to delete it (GDPR art. 17(3)(b), (e)). There is no receipt, because nothing was deleted.',
+      `${isAgent ? 'The agent and its tokens work' : 'You can sign in, and the tokens of your agents work,'} as before. When the hold ends, the deletion begins automatically without another grace period, and we send you an email.`,
       remedies,
     ],
   },
@@ -184,10 +185,10 @@ export const english: Record<string, EmailWords> = {
     subject: 'Your privacy request is cancelled',
     text: ({ details }, { kinds, stays }) =>
       details.by === 'erasure'
-        ? ['This request is closed, because it is now part of your larger erasure, which has begun.']
+        ? ['This request is closed, because it is now part of your larger deletion, which has begun.']
         : [
             kinds.includes('erasure')
-              ? 'The erasure is cancelled. This request erased nothing.'
+              ? 'The deletion is cancelled. This request deleted nothing.'
               : 'The request is cancelled.',
             ...(stays.length > 0
               ? [
@@ -249,7 +250,7 @@ export const english: Record<string, EmailWords> = {
   failed: {
     subject: 'Your privacy request failed and will be retried',
     text: (_, { hasBegun }) => [
-      `Part of your request failed. ${hasBegun ? 'Data that is already erased stays erased, and we retry the rest' : 'No data was lost, and we will retry it'}. Our administrators have been notified. You do not need to do anything.`,
+      `Part of your request failed. ${hasBegun ? 'Data that is already deleted stays deleted, and we retry the rest' : 'No data was lost, and we will retry it'}. Our administrators have been notified. You do not need to do anything.`,
     ],
   },
   extended: {
@@ -265,9 +266,9 @@ export const english: Record<string, EmailWords> = {
     text: ({ note }) => ['We paused your request, and its deadlines with it. The reason:', ...(note ? [note] : [])],
   },
   blocked: {
-    subject: 'Your erasure cannot begin yet',
+    subject: 'Your deletion cannot begin yet',
     text: () => [
-      'You are the last administrator of this installation. Make another account an administrator. The erasure then begins automatically. Meanwhile, the legal deadline does not change.',
+      'You are the last administrator of this installation. Make another account an administrator. The deletion then begins automatically. Meanwhile, the legal deadline does not change.',
     ],
   },
   resumed: {
@@ -297,7 +298,7 @@ export const english: Record<string, EmailWords> = {
         : 'The copy of your data is ready. Sign in to download it within four hours. Only you can download it.',
       ...(waitsForCopy
         ? [
-            `The erasure that you requested begins once you have downloaded the copy or the four hours are over${waitingUntil ? `, but not before ${time(waitingUntil)}` : ''}.`,
+            `The deletion that you requested begins once you have downloaded the copy or the four hours are over${waitingUntil ? `, but not before ${time(waitingUntil)}` : ''}.`,
           ]
         : []),
     ],
@@ -305,7 +306,7 @@ export const english: Record<string, EmailWords> = {
   copy_failed: {
     subject: 'Your copy failed and will be retried',
     text: (_, { waitsForCopy }) => [
-      `We could not create the copy of your data. No data was lost, and we will retry it. Our administrators have been notified. ${waitsForCopy ? 'The erasure waits for it. If you do not need the copy, write to us. ' : ''}You do not need to do anything.`,
+      `We could not create the copy of your data. No data was lost, and we will retry it. Our administrators have been notified. ${waitsForCopy ? 'The deletion waits for it. If you do not need the copy, write to us. ' : ''}You do not need to do anything.`,
     ],
   },
 }

@@ -67,7 +67,7 @@ describe('emails', () => {
         ...facts,
         kinds: requestKinds,
       })
-      expect(content?.subject).toBe({ en: 'Your data will be erased', zh: '您的数据将被删除' }[locale])
+      expect(content?.subject).toBe({ en: 'Your data will be deleted', zh: '您的数据将被删除' }[locale])
       expect(content?.text).toContain('2026-01-31 12:34 UTC')
       expect(content?.text).toContain('https://kp.example/c')
     },
@@ -88,16 +88,16 @@ describe('emails', () => {
     'emails in %s do not report that nothing was erased when a larger erasure replaces the request',
     (locale) => {
       const moot = textOf(locale, [by('cancelled', { by: 'erasure' })])
-      expect(moot).toMatch(says(locale, /part of your larger erasure/, /并入您范围更大的删除/))
-      expect(moot).not.toMatch(says(locale, /erased nothing|erasure is cancelled/, /没有删除任何数据|已撤回；/))
+      expect(moot).toMatch(says(locale, /part of your larger deletion/, /并入您范围更大的删除/))
+      expect(moot).not.toMatch(says(locale, /deleted nothing|deletion is cancelled/, /没有删除任何数据|已撤回；/))
       const settled = textOf(locale, [by('completed', { by: 'erasure' })], { kinds: ['objection'], receipt: undefined })
-      expect(settled).toMatch(says(locale, /part of your larger erasure/, /范围更大的删除一并处理/))
+      expect(settled).toMatch(says(locale, /part of your larger deletion/, /范围更大的删除一并处理/))
       expect(settled).not.toMatch(says(locale, /everything that you asked/i, /已全部完成/))
     },
   )
   it.each(languages)('emails in %s list what remains in effect when an erasure is cancelled', (locale) => {
     const text = textOf(locale, [told('cancelled')], { kinds: requestKinds, stays: ['rectification', 'restriction'] })
-    expect(text).toMatch(says(locale, /is cancelled.*erased nothing/, /已撤回.*没有删除任何数据/))
+    expect(text).toMatch(says(locale, /is cancelled.*deleted nothing/, /已撤回.*没有删除任何数据/))
     expect(text).toMatch(
       says(locale, /remain in effect: the corrections; the restriction/, /仍然有效：已更正的内容；限制处理/),
     )
@@ -115,7 +115,7 @@ describe('emails', () => {
   })
   it.each(languages)('emails in %s mention the copy that an erasure waits for', (locale) => {
     for (const event of ['waiting', 'copy_ready', 'copy_failed']) {
-      const condition = says(locale, /downloaded the copy|erasure waits for it/, /取得|等待副本/)
+      const condition = says(locale, /downloaded the copy|deletion waits for it/, /取得|等待副本/)
       expect(
         textOf(locale, [told(event)], { waitsForCopy: true })
           .split('\n')
@@ -132,7 +132,7 @@ describe('emails', () => {
     for (const event of ['waiting', 'reminded', 'verifying']) {
       const text = textOf(locale, [told(event)], { isAgent: true, agentId: 'agent-7' })
       expect(text).toContain('agent-7')
-      expect(text).not.toMatch(says(locale, /your data (is|will be) erased/i, /^您的数据/))
+      expect(text).not.toMatch(says(locale, /your data (is|will be) deleted/i, /^您的数据/))
     }
   })
   it.each(languages)('emails in %s omit the grace period when the erasure begins immediately', (locale) => {
@@ -144,7 +144,7 @@ describe('emails', () => {
     'emails in %s report a failure once, with its effect on data, and that admins are notified',
     (locale) => {
       const begun = textOf(locale, [told('failed')], { hasBegun: true })
-      expect(begun).toMatch(says(locale, /already erased stays erased/, /已删除的不会恢复/))
+      expect(begun).toMatch(says(locale, /already deleted stays deleted/, /已删除的不会恢复/))
       expect(begun).not.toMatch(says(locale, /No data was lost/, /没有丢失/))
       const told_ = says(locale, /administrators have been notified/g, /(通知|获知)/g)
       expect(textOf(locale, [told('copy_failed'), told('failed')]).match(told_)).toHaveLength(1)
@@ -157,7 +157,7 @@ describe('emails', () => {
       expect(wait).toMatch(says(locale, /once the copy.*downloaded or expires/, /副本被取得或消失之后/))
       expect(wait).not.toMatch(says(locale, /begins now/, /现在开始/))
       expect(textOf(locale, [by('expedited', { copies: 'dropped' })])).toMatch(
-        says(locale, /erased with all other data/, /一并删除/),
+        says(locale, /deleted with all other data/, /一并删除/),
       )
     },
   )

@@ -32,7 +32,7 @@ describe('the lifecycle of each kind of request', () => {
     expect(kit.emailsTo(person.email).at(-1)?.text).toContain('/privacy/confirm#cancel.')
     test.clock.advance(6 * 24 * hour + hour)
     await kit.tick()
-    expect(kit.emailsTo(person.email).at(-1)?.subject).toBe('Tomorrow your data will be erased')
+    expect(kit.emailsTo(person.email).at(-1)?.subject).toBe('Tomorrow your data will be deleted')
     await kit.tick()
     expect(kit.emailsTo(person.email).filter(({ subject }) => subject.startsWith('Tomorrow'))).toHaveLength(1)
     test.clock.advance(23 * hour)

@@ -159,7 +159,7 @@ describe('closing a project', () => {
       [0, 'is closing'],
       [23, 'in 7 days'],
       [6, 'tomorrow'],
-      [1, 'is being erased'],
+      [1, 'is being deleted'],
     ] as const) {
       test.clock.advance(days * day)
       await hourly()

@@ -56,42 +56,42 @@ interface Words {
 const words: Record<ProjectLocale, Record<NotifiedClosing, Words>> = {
   en: {
     begun: {
-      subject: 'A project is closing: its data will be erased in 30 days',
+      subject: 'A project is closing: its data will be deleted in 30 days',
       text: ({ closesAt, page }) => [
-        `A project of which you are a member is closing. On ${emailTime(closesAt)} all of its data will be erased in every store: conversations, documents and data derived from them.`,
-        'Until then you can read, export and use it as before. An owner of the project, a manager of its organization or an admin can reopen it, which cancels the erasure.',
+        `A project of which you are a member is closing. On ${emailTime(closesAt)} all of its data will be deleted in every store: conversations, documents and data derived from them.`,
+        'Until then you can read, export and use it as before. An owner of the project, a manager of its organization or an admin can reopen it, which cancels the deletion.',
         page,
       ],
     },
     week: {
-      subject: 'The data of a project will be erased in 7 days',
+      subject: 'The data of a project will be deleted in 7 days',
       text: ({ closesAt, page }) => [
-        `On ${emailTime(closesAt)} all data of a project of which you are a member will be erased in every store. Export the data that you want to keep before then.`,
+        `On ${emailTime(closesAt)} all data of a project of which you are a member will be deleted in every store. Export the data that you want to keep before then.`,
         page,
       ],
     },
     day: {
-      subject: 'The data of a project will be erased tomorrow',
+      subject: 'The data of a project will be deleted tomorrow',
       text: ({ closesAt, page }) => [
-        `On ${emailTime(closesAt)} all data of a project of which you are a member will be erased in every store. This is the last email before the erasure. Export the data that you want to keep, or ask an owner to reopen the project.`,
+        `On ${emailTime(closesAt)} all data of a project of which you are a member will be deleted in every store. This is the last email before the deletion. Export the data that you want to keep, or ask an owner to reopen the project.`,
         page,
       ],
     },
     gone: {
-      subject: 'The data of a closed project is being erased',
+      subject: 'The data of a closed project is being deleted',
       text: ({ receipt }) => [
-        'The 30 days of a project of which you were a member are over. All of its data is being erased in every store. Afterwards, every store is searched again to verify the erasure.',
+        'The 30 days of a project of which you were a member are over. All of its data is being deleted in every store. Afterwards, every store is searched again to verify the deletion.',
         ...(receipt === null
           ? []
           : [
-              'When the erasure is verified, you can read the certificate here. Anyone with this link can read it:',
+              'When the deletion is verified, you can read the receipt here. Anyone with this link can read it:',
               receipt,
             ]),
       ],
     },
     reopened: {
-      subject: 'A project was reopened: its data will not be erased',
-      text: ({ page }) => ['A project of which you are a member was reopened. No data was erased.', page],
+      subject: 'A project was reopened: its data will not be deleted',
+      text: ({ page }) => ['A project of which you are a member was reopened. No data was deleted.', page],
     },
   },
   zh: {

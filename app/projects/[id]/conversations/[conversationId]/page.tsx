@@ -109,19 +109,18 @@ export default async function ConversationPage({ params, searchParams }: Props) 
         actions={
           <>
             {position.at !== 'first' && (
-              <ButtonLink tone="plain" size="small" href={`${here}?from=first`}>
+              <ButtonLink tone="plain" href={`${here}?from=first`}>
                 {t('toFirst')}
               </ButtonLink>
             )}
             {position.at !== 'last' && (
-              <ButtonLink tone="plain" size="small" href={here}>
+              <ButtonLink tone="plain" href={here}>
                 {t('toLast')}
               </ButtonLink>
             )}
             {mayErase && (
               <ButtonLink
                 tone="plain"
-                size="small"
                 href={erasePage(projectId, { kind: 'conversation', id: conversationId })}
                 prefetch={false}
               >
