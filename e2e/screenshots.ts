@@ -2,7 +2,8 @@ import '../bin/runtime.ts'
 import { mkdirSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { type Browser, type BrowserContext, chromium } from '@playwright/test'
+import { type Browser, type BrowserContext, chromium, type Page } from '@playwright/test'
+import { z } from 'zod'
 import { sampleFolder } from '../bin/demo/sample-folder.ts'
 import { type PageEntry, type PageName, pages } from '../components/frame/pages.ts'
 import { findBrowser } from './browser.ts'
@@ -21,6 +22,7 @@ const main: readonly PageName[] = [
   'compliance',
   'user',
   'report',
+  'storeSearch',
 ]
 const forReadme = join(root, 'docs/screenshots')
 
@@ -45,9 +47,9 @@ const port = Number(values.port)
 const demo = await makeDemoInstallation({ port, data: values.data })
 const { startInstallation } = await import('./installation.ts')
 const installation = await startInstallation({ env: demo.env, controlPort: port + 1 })
-const { orderAt: askAt, setInstallation, sessionOf } = await import('./control.ts')
+const { control, orderAt: askAt, setInstallation, sessionOf } = await import('./control.ts')
 setInstallation({ origin: demo.origin, password: demo.password, ask: askAt(port + 1) })
-const { addresses, areaOf, people } = await import('./requests.ts')
+const { addresses, areaOf, people, requestContext } = await import('./requests.ts')
 
 const executablePath = findBrowser()
 const browser: Browser = await chromium.launch({
@@ -69,6 +71,35 @@ async function contextOf(area: PageEntry['area'], look: Look): Promise<BrowserCo
   return context
 }
 
+/** What a reader does on a page before it shows anything. */
+const firstSteps: Partial<Record<PageName, (page: Page) => Promise<void>>> = {
+  async storeSearch(page) {
+    await control.remember('support-77', 'Kim Example asked about the delivery of March, kim@example.org')
+    await page.getByRole('textbox').first().fill('Kim Example\nkim@example.org')
+    await page.locator('main form button[type=submit]').click()
+    await page.getByRole('main').getByRole('table').first().waitFor()
+    await page.waitForLoadState('networkidle')
+  },
+}
+
+const Runs = z.object({
+  data: z.array(z.object({ receipt_id: z.string().nullable(), state: z.string(), subject: z.string().nullable() })),
+})
+/** The receipt of a person a day after the deletion, when every connected store was read completely. */
+async function shootAttestedReceipt(): Promise<void> {
+  const office = await requestContext(await sessionOf(people.admin))
+  const { data } = Runs.parse(await (await office.get('/api/erasures')).json())
+  await office.dispose()
+  const run = data.find((one) => one.receipt_id !== null && one.state === 'done' && one.subject === 'person')
+  if (run === undefined) throw new Error('no person is erased yet')
+  await control.advance(25)
+  const context = await contextOf('public', 'desktop')
+  const page = await context.newPage()
+  await page.goto(`/receipts/${run.receipt_id}`, { waitUntil: 'networkidle' })
+  await page.screenshot({ path: join(forReadme, 'receipt-attested.png'), animations: 'disabled' })
+  await context.close()
+}
+
 async function shoot(look: Look): Promise<number> {
   let shot = 0
   for (const area of ['public', 'you', 'admin'] as const) {
@@ -79,6 +110,7 @@ async function shoot(look: Look): Promise<number> {
     for (const { name } of here) {
       const response = await page.goto(at[name], { waitUntil: 'networkidle' })
       if (response?.status() !== 200) console.log(`✗ ${name} answered ${response?.status()}`)
+      await firstSteps[name]?.(page)
       const path = values.readme ? join(forReadme, `${name}.png`) : join(folder, look, `${name}.png`)
       await page.screenshot({ path, fullPage: !values.readme, animations: 'disabled' })
       shot++
@@ -96,6 +128,7 @@ try {
     ? (['desktop'] as const)
     : (Object.keys(looks) as Look[]).filter((look) => values.look.includes(look)))
     console.log(`${look}: ${await shoot(look)} pages`)
+  if (values.readme) await shootAttestedReceipt()
   console.log(`They are in ${values.readme ? forReadme : folder}.`)
 } finally {
   await browser.close()
