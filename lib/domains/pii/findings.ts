@@ -47,8 +47,19 @@ export const lowConfidence = (one: SensitiveFinding): SensitiveFinding => ({ ...
 const rank = new Map<SensitiveKind, number>(sensitiveKinds.map((kind, at) => [kind, at]))
 const rankOf = ({ kind }: SensitiveFinding): number => rank.get(kind) ?? sensitiveKinds.length
 
+/** Whether the findings are in order and do not overlap. */
+function areApart(findings: readonly SensitiveFinding[]): boolean {
+  let end = 0
+  for (const one of findings) {
+    if (one.start < end) return false
+    end = one.end
+  }
+  return true
+}
+
 /** Sorts by position and removes overlaps: keeps the more important kind, or the longer finding of one kind. */
 export function withoutOverlaps(findings: readonly SensitiveFinding[]): SensitiveFinding[] {
+  if (areApart(findings)) return [...findings]
   const kept: SensitiveFinding[] = []
   const isStronger = (one: SensitiveFinding, other: SensitiveFinding) => {
     const difference = rankOf(one) - rankOf(other)

@@ -39,19 +39,22 @@ const longestSeparator = 8
 const fewestLetters = 10
 const NAME = /^[-_/]$/
 
+/** A number of an item, also in brackets. */
+const numbered = /^\s[ \t]{0,8}[([]?\d{1,3}[.)\]:][ \t]$/
+const NUMBER = '\0'
 /** The separator of words without a comma that belongs to the word before it, and with one sign for the number of a list item. */
 function separatorOf(text: string, start: number, end: number): string | undefined {
   let separator = text.slice(start, end)
   if (separator.startsWith(',') && separator.length > 1 && separator !== ', ') separator = separator.slice(1)
   if (!/\d/.test(separator)) return separator
-  return /^\n[ \t]{0,8}\d{1,3}[.)][ \t]$/.test(separator) ? separator.replace(/\d{1,3}/, '#') : undefined
+  return numbered.test(separator) ? separator.replace(/\d{1,3}/, NUMBER) : undefined
 }
 
 function joinedRun(text: string, start: number, end: number, separator: string): Assembled {
   const run = text.slice(start, end)
   const isName = NAME.test(separator)
   const isSentence = /^\p{Lu}/u.test(run) || /^[.!](?:\s|$)/.test(text.slice(end, end + 2))
-  const parts = separator.includes('#') ? run.split(/\n[ \t]{0,8}\d{1,3}[.)][ \t]/) : run.split(separator)
+  const parts = separator.includes(NUMBER) ? run.split(/[^\p{L}\p{M}’'-]{3,8}/u) : run.split(separator)
   return { start, end, text: parts.join(' '), isName: isName && !isSentence }
 }
 
@@ -133,21 +136,15 @@ const LEET: Readonly<Record<string, string>> = {
   $: 's',
   '!': 'i',
 }
-const leetOf = (word: string): string =>
-  word.replace(
-    /[oieast]/g,
-    (letter) => ({ o: '[o0]', i: '[i1!]', e: '[e3]', a: '[a4@]', s: '[s5$]', t: '[t7]' })[letter] ?? '',
-  )
-/** Stems of the words of orders, also with digits in place of letters. */
-const LEET_WORD = new RegExp(
-  `(?:${'ignor|disregard|forget|overrid|bypass|previous|instruc|prompt|olvid|anterior|oubli|precedent|vergiss|anweisung|vorherig|esque|desconsider|regras|reglas|regeln'.split('|').map(leetOf).join('|')})`,
-  'g',
-)
+/** Stems of the words of orders in languages with Latin letters. */
+const STEM =
+  /ignor|disregard|forget|overrid|bypass|instru[ck]|prompt|previous|prior|above|earlier|rules|regel|regla|regra|regle|direct|diretr|orden|ordre|ordem|anteri|preced|previa|olvid|oubli|vergiss|esque|anweis|vorgab|befehl|consign|indica/
+const WITH_DIGIT = /\p{Ll}*[013457@$]+\p{Ll}[\p{Ll}013457@$]*/gu
 const LEET_TOKEN = /(?<![\p{L}\d])(?:[\p{Ll}013457@$]|!(?=\p{Ll}))+(?![\p{L}\d])/gu
+const lettersOf = (word: string): string => word.replace(/[013457@$!]/g, (sign) => LEET[sign] ?? sign)
 /** The copy with letters in place of the digits and signs that resemble them; undefined if no word of an order has any. */
 export function withoutDigits(copy: string): string | undefined {
-  let has = false
-  for (const [word] of copy.matchAll(LEET_WORD)) has ||= /[^a-z]/.test(word)
-  if (!has) return undefined
-  return copy.replace(LEET_TOKEN, (word) => word.replace(/[013457@$!]/g, (sign) => LEET[sign] ?? sign))
+  for (const [word] of copy.matchAll(WITH_DIGIT))
+    if (STEM.test(lettersOf(word).normalize('NFKD').replace(/\p{M}/gu, ''))) return copy.replace(LEET_TOKEN, lettersOf)
+  return undefined
 }

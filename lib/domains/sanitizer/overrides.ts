@@ -10,7 +10,7 @@ const NOT_ASCII = /[^\0-\x7f]/
 /** Lower case without accents, invisible characters and full-width forms: people omit accents. Capitals have SS for ß. */
 const plain = (text: string): string =>
   NOT_ASCII.test(text)
-    ? text.toLowerCase().normalize('NFKD').replace(ACCENTS, '').replaceAll('ß', 'ss')
+    ? text.toLowerCase().normalize('NFKD').toLowerCase().replace(ACCENTS, '').replaceAll('ß', 'ss')
     : text.toLowerCase()
 function placeOf(text: string, offset: number): number {
   if (!NOT_ASCII.test(text)) return offset

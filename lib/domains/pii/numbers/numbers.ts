@@ -281,7 +281,9 @@ export function numbersAt(text: string, start: number, end: number, cue: PhoneCu
   if (end - start < 7 && !hasManyDigits(text, start)) return undefined
   const length = end - start
   const mayBeCard = length === 4 || length === 6 || length >= 12
-  const mayBeSocial = length === 3 || length === 9
+  // After a gap of one character, the second group of a social security number has two digits.
+  const isNear = isDigit(text, end + 1)
+  const mayBeSocial = length === 9 || (length === 3 && (!isNear || (isDigit(text, end + 2) && !isDigit(text, end + 3))))
   const groups = mayBeCard || mayBeSocial ? groupsFrom(text, start) : undefined
   const found = groups && (mayBeCard ? cardAmong(text, start, groups) : socialAmong(text, start, groups))
   return found ?? nationalAt(text, start, length, cue)

@@ -161,6 +161,11 @@ export const phoneCues: readonly string[] = [...new Set([...byLanguage, ...uncle
 export const isAmbiguousCue = (word: string): boolean => unclear.has(word)
 
 const letter = /\p{L}/u
+/** Whether the unit at an offset is a letter; false outside of the text. */
+function isLetterAt(text: string, at: number): boolean {
+  const code = text.charCodeAt(at)
+  return code < 128 ? (code | 32) > 96 && (code | 32) < 123 : letter.test(text.charAt(at))
+}
 const wide = /[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]/
 /** The rest of a compound: `Handynummer`, `Telefonnr.`, `telefonszám`, `puhelinnumero`, `phonenumber`; and inflections. */
 const compound =
@@ -191,20 +196,20 @@ function isWordCue(text: string, start: number, end: number): boolean {
     text.charAt(end - 1),
     text.charAt(end),
   ]
-  if (wide.test(first)) return true
+  if (first > '\u0dff' && wide.test(first)) return true
   // `T: 01 42 …` in a signature.
   if (end - start === 2 && last === ':')
     // In code, the short name of a field precedes a literal: `p: '0306406152'`.
     return /^$|[\s|,;/>]/.test(before) && !/^\s?["'\x60[{]/.test(text.slice(end, end + 2))
   const begins =
-    !letter.test(before) ||
+    !isLetterAt(text, start - 1) ||
     (/\p{Ll}/u.test(before) && /\p{Lu}/u.test(first)) ||
     // An escaped line end, and Arabic and Hebrew prefixes.
     (/[nrt]/.test(before) && text.charAt(start - 2) === '\\') ||
     (/[\u0590-\u06ff]/.test(before) && end - start > 2)
   if (!begins) return false
   return (
-    !letter.test(after) ||
+    !isLetterAt(text, end) ||
     (/\p{Ll}/u.test(last) && /\p{Lu}/u.test(after)) ||
     wide.test(after) ||
     compound.test(text.slice(end, end + 12))
@@ -222,7 +227,7 @@ const maxWords = 5
 
 /** Whether only signs and words that usually introduce a number are between the cue and the number. */
 export function leadsToNumber(written: string): boolean {
-  if (written === '' || /^[ :.-]{1,3}$/.test(written)) return true
+  if (written === '' || written === ' ' || written === ': ' || /^[ :.-]{1,3}$/.test(written)) return true
   // Another number, an assignment to something else, or the end of a sentence or paragraph.
   if (/\d{2}|[;{}=]\s{0,40}[^\s"'`<>({[]{0,40}[;{}]|\n\s*\n|\p{L}[.!?]\s+\p{L}{4}|[^\p{L}\p{N}]{13}/u.test(written))
     return false

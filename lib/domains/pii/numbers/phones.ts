@@ -28,10 +28,13 @@ const rising = /^[01]?(?:12345678|98765432)/
 const fictional =
   /^(?:0|0?0?44\(?0?\)?)(?:207946|1(?:1[3-8]|21|31|41|51|61)496|1914980|1632960|7700900|8081570|9098790|3069990)\d{3,4}$|^(?:0|33)(?:1990|2619|3531|4657|5363|6399)\d{5}$|^(?:0|61)(?:[2378](?:5550|7010)\d{4}|49157\d{4})$/
 const isPublishedNumber = (digits: string): boolean =>
+  (/[26]345|[68]765|555/.test(digits) && isSample(digits)) ||
+  fictional.test(digits) ||
+  (digits.charCodeAt(digits.length - 1) === digits.charCodeAt(digits.length - 2) &&
+    digits.endsWith(digits.charAt(digits.length - 1).repeat(7)))
+const isSample = (digits: string): boolean =>
   rising.test(digits) ||
   /^\d{2,4}12345678$|123456789$|^1?555\d{7}$|^555\d{4}$|^555123\d{3}$|^1[2-9]\d{2}1234567$/.test(digits) ||
-  fictional.test(digits) ||
-  digits.endsWith(digits.charAt(digits.length - 1).repeat(7)) ||
   (digits.startsWith('55501', digits.length - 7) && isAmericanForm(digits.slice(-10)))
 
 function withExtension(text: string, end: number): number {
@@ -244,7 +247,10 @@ export function nationalAt(text: string, start: number, length: number, cue: Pho
   if (groups === undefined || isDecimal(groups) || isRowOfDigits(groups)) return undefined
   const last = groups.ends.at(-1) ?? from
   const written = text.slice(from, last)
-  if (date.test(written) || years.test(written) || roundRange.test(written) || roundRow.test(written)) return undefined
+  // A date begins with one or two digits or a year; the others begin with another digit than zero.
+  const isLong = lead === 48 && isDigit(text, start + 1) && isDigit(text, start + 2)
+  if (!isLong && (date.test(written) || years.test(written) || roundRange.test(written) || roundRow.test(written)))
+    return undefined
   if (groups.digits.startsWith('00')) {
     const found = callable(text, from, groups, (digits) => isInternationalNumber(digits.slice(2)))
     if (found) return phone(text, from, found.end, found.digits, 0.85)
