@@ -13,6 +13,16 @@ const networkPath = /(?:ip4?|ipv4|tcp|udp|host|dns|addr|from|client|server)\/$/i
 const announced =
   /(?<![a-z])(?:ip|ips|ipv4|addr|address|addresses|hosts?|hostname|servers?|from|clients?|remote|peer|ping|ssh|connect(?:ed|ing|ion)?|gateway|dns|nameserver|subnet|network|cidr|node|endpoint|login|session|user|visitor|request|source|src|dst|dest|x-forwarded-for|forwarded|bind|listen|proxy|inet|route|via|firewall|allow|deny|block(?:ed)?|banned?|whitelist|blacklist|(?<!_)at(?!_)|адрес|адреса|地址|アドレス|主机)(?![a-z])[^\n]{0,32}$/i
 
+/** Whether only the signs that {@link versioned} allows are between the position and a letter, a digit or a closing bracket before it. */
+function mayFollowName(text: string, start: number): boolean {
+  for (let at = start - 1; at >= 0 && start - at < 12; at--) {
+    const code = text.charCodeAt(at)
+    if (code > 127 || (code > 47 && code < 58) || (code | 32) > 96) return code !== 124 && code !== 125 && code !== 126
+    // White space, quotation marks, and the signs # ( . : = >
+    if (code > 32 && !'"#\'(.:=>\x60'.includes(text.charAt(at))) return false
+  }
+  return true
+}
 /** The user of a login before an address: `ssh root@…`. */
 const login =
   /(?:^|[^A-Za-z])(?:(?:ssh|scp|sftp|rsync|mosh|ftp)[ \t][^\n]{0,40}|root|admin|ubuntu|debian|centos|fedora|ec2-user|user|deploy|pi|vagrant|azureuser|opc|core|git)@$/i
@@ -23,7 +33,8 @@ const login =
  */
 function looksNumbered(text: string, written: string, start: number, end: number): boolean {
   const before = text.slice(Math.max(0, start - 48), start)
-  if (versioned.test(before.slice(-28)) || upgraded.test(before)) return true
+  const isNamed = mayFollowName(text, start)
+  if (isNamed && (versioned.test(before.slice(-28)) || upgraded.test(before))) return true
   // Coordinates of a drawing: `m6.75 3.94.53.53 2.82`.
   if (/(?:^|[^\d.])\d*(?:\.\d+){1,2}[ ,]$/.test(before.slice(-16))) return true
   if (
@@ -32,7 +43,7 @@ function looksNumbered(text: string, written: string, start: number, end: number
   )
     return false
   if (ofProduct.test(before.slice(-3)) && !networkPath.test(before.slice(-8)) && !/\/\/$/.test(before)) return true
-  if (/^[–—-]\d/.test(text.slice(end, end + 2)) && versioned.test(before.slice(-28))) return true
+  if (isNamed && /^[–—-]\d/.test(text.slice(end, end + 2)) && versioned.test(before.slice(-28))) return true
   const parts = written.split('.').map(Number)
   const isFew = parts.filter((part) => part < 20).length > 2
   const isSmall = isFew || parts.every((part) => part < 40) || (parts[0] ?? 0) < 3 || /\.0\.0$/.test(written)

@@ -6,8 +6,8 @@ interface AssignedSecret {
   end: number
   /** Whether documentation and defaults use the value. */
   isPublished: boolean
-  /** Whether the value looks generated: for rejecting a text. */
-  isDefinite: boolean
+  /** Returns whether the value looks generated: for rejecting a text. */
+  isDefinite: () => boolean
 }
 
 /**
@@ -327,15 +327,15 @@ export function assignedSecretAt(text: string, keyword: string, start: number): 
   const judge = (written: Written | undefined, isSentence: boolean): AssignedSecret | undefined => {
     if (written === undefined || isCode(text, written)) return undefined
     const value = text.slice(written.start, written.end)
-    const isStrong = isGenerated(value) || (isUniqueId(value) && isKeyName(text, start, end))
+    const isStrong = () => isGenerated(value) || (isUniqueId(value) && isKeyName(text, start, end))
     const needsKey = !isPassword && !isShort
-    if (needsKey && !isStrong) return undefined
+    if (needsKey && !isStrong()) return undefined
     // `key: …` of a map or a component names an identifier unless something says which key it is.
     if (keyword === 'key' && !keyPrefix.test(lead)) return undefined
     // A row of texts in Base64 may contain a short name as one of them: `PW4= cmVkaXM=`.
     if (isShort && /^\d?= /.test(text.slice(end, end + 3))) return undefined
     if (isSentence && !(/\d/.test(value) && letter.test(value) && isChosen(value, written.isQuoted))) return undefined
-    if (!isStrong && !isChosen(value, written.isQuoted)) return undefined
+    if (!needsKey && !isChosen(value, written.isQuoted) && !isStrong()) return undefined
     const isPublished = isPublishedValue(value)
     if (isSentence && isPublished) return undefined
     return {

@@ -238,9 +238,11 @@ interface CredentialSpan {
   end: number
   /** Whether documentation and defaults use the value. */
   isPublished?: boolean
-  /** Whether a text with it must be rejected. */
-  isDefinite?: boolean
+  /** Returns whether a text with it must be rejected. */
+  isDefinite?: () => boolean
 }
+
+const always = (): boolean => true
 
 function match(pattern: RegExp, text: string, at: number): RegExpExecArray | null {
   pattern.lastIndex = at
@@ -253,7 +255,7 @@ export function credentialAt(text: string, keyword: string, start: number): Cred
     kind: 'credential',
     start: from,
     end,
-    isDefinite: true,
+    isDefinite: always,
   })
   if (keyword === 'eyj') {
     const token = match(webTokenAt, text, start)?.[0]
@@ -307,7 +309,7 @@ function writtenSpans(text: string): CredentialSpan[] {
   keywords.find(text, (word, end) => {
     const keyword = credentialKeywords[word] ?? ''
     const span = credentialAt(text, keyword, end - keyword.length)
-    if (span?.isDefinite && spans.at(-1)?.end !== span.end) spans.push(span)
+    if (span?.isDefinite?.() && spans.at(-1)?.end !== span.end) spans.push(span)
   })
   if (startsBytes.test(text))
     for (const { 0: match, index } of text.matchAll(byteLists)) {
