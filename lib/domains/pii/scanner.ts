@@ -224,7 +224,8 @@ const serviceUsers = new Set(['git', 'hg', 'svn', 'gitlab', 'gitea', 'aur'])
 /** Names of algorithms and extensions of SSH, whose vendors put their domain after an @ (RFC 4251, 6). */
 const extensionDomain =
   /^(?:openssh\.com|libssh\.org|ssh\.com|lysator\.liu\.se|tinyssh\.org|putty\.projects\.tartarus\.org)$/i
-const extensionName = /-|^(?:zlib|keepalive|none|hostkeys|statvfs|fstatvfs|hardlink|fsync|limits|agent|no)$/i
+const extensionName =
+  /-|^(?:etm|v\d\d|cert|zlib|keepalive|none|hostkeys|statvfs|fstatvfs|hardlink|fsync|limits|agent|no)$/i
 const longestLocal = 64
 const longestDomain = 253
 
@@ -271,7 +272,9 @@ function emailAround(text: string, at: number, signLength = 1): SensitiveFinding
   const top = labels.at(-1) ?? ''
   if (labels.length < 2 || !topLevel.test(top) || files.has(top.toLowerCase())) return undefined
   const name = text.slice(start, at)
-  if (serviceUsers.has(name)) return undefined
+  if (serviceUsers.has(name.replace(/^(?:r|b|u|f|rb|br)'/i, ''))) return undefined
+  // A table of a parser in text: `5@OO.YQ`.
+  if (/^\d{1,2}$/.test(name) && /^[A-Z]+$/.test(top)) return undefined
   if (extensionDomain.test(labels.join('.')) && extensionName.test(name)) return undefined
   // Names of code: `x@OData.Type.V1.FormattedValue`, `com.example@Component.Inner`.
   if (/\p{Ll}\p{Lu}/u.test(top) || /^odata$/i.test(labels[0] ?? '')) return undefined

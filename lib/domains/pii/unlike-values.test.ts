@@ -78,6 +78,18 @@ it.each([
   'For example, +16501234567.',
   'foo@bar.baz ex@mple.com username@instance.tld me@here.com none@none.com editor@testing.com',
   'the formal syntax of RFC 3501::',
+  String.raw`{ "password": "Contrase\u00f1a", "api_key": "API-Schl\u00fcssel" }`,
+  'constant-time password comparison (CWE-208).',
+  '"ClientToken": "cachedvol112233"',
+  'this.shadowPass=e.overrideMaterial!==null&&x',
+  'snyk cos finding list --scan-id=f3a8c2d1-4b5e-6f7a-8b9c-0d1e2f3a4b5c',
+  '"id": "to-list-all-of-the-secret-versions-associated-with-a-secret-1524000999164"',
+  'def test_lambdify_Derivative_arg_issue_16468():',
+  `mysql://${'airflow:'.repeat(2).slice(0, -1)}@localhost:3306/airflow`,
+  'https://arxiv.org/abs/math-ph/0402063',
+  '"Value": "14260633600"',
+  '+ 4076350421*x**36 - 13340783196*x**35',
+  "r'git@github.com:a/b' and 5@OO.YQ",
 ])('%j contains no certain value', (text) => {
   expect(certain(text)).toEqual([])
 })

@@ -139,8 +139,8 @@ const LEET: Readonly<Record<string, string>> = {
 /** Stems of the words of orders in languages with Latin letters. */
 const STEM =
   /ignor|disregard|forget|overrid|bypass|instru[ck]|prompt|previous|prior|above|earlier|rules|regel|regla|regra|regle|direct|diretr|orden|ordre|ordem|anteri|preced|previa|olvid|oubli|vergiss|esque|anweis|vorgab|befehl|consign|indica/
-const WITH_DIGIT = /\p{Ll}*[013457@$]+\p{Ll}[\p{Ll}013457@$]*/gu
-const LEET_TOKEN = /(?<![\p{L}\d])(?:[\p{Ll}013457@$]|!(?=\p{Ll}))+(?![\p{L}\d])/gu
+const WITH_DIGIT = /\p{Ll}{0,30}[013457@$]{1,8}\p{Ll}[\p{Ll}013457@$]{0,30}/gu
+const LEET_TOKEN = /(?<![\p{L}\d])(?:[\p{Ll}013457@$]|!(?=\p{Ll})){1,40}(?![\p{L}\d])/gu
 const lettersOf = (word: string): string => word.replace(/[013457@$!]/g, (sign) => LEET[sign] ?? sign)
 /** The copy with letters in place of the digits and signs that resemble them; undefined if no word of an order has any. */
 export function withoutDigits(copy: string): string | undefined {

@@ -207,7 +207,8 @@ function isWordCue(text: string, start: number, end: number): boolean {
     // An escaped line end, and Arabic and Hebrew prefixes.
     (/[nrt]/.test(before) && text.charAt(start - 2) === '\\') ||
     (/[\u0590-\u06ff]/.test(before) && end - start > 2)
-  if (!begins) return false
+  // A subject of arXiv: `hep-ph/0402063`.
+  if (!begins || (before === '-' && after === '/')) return false
   return (
     !isLetterAt(text, end) ||
     (/\p{Ll}/u.test(last) && /\p{Lu}/u.test(after)) ||

@@ -162,6 +162,12 @@ const chinese = /1[3-9]\d[ -]?\d{4}[ -]?\d{4}(?!\d|[-.]\d)/y
 /** An integer that a program assigns: `const bytes = 15032385536;`. */
 const isLiteral = (text: string, start: number, end: number): boolean =>
   text.charCodeAt(end) === 59 && /[^=]=\s?$/.test(text.slice(Math.max(0, start - 4), start))
+/** A quantity in a program or its data: a factor, a term, a value of a field for sizes. */
+const isQuantity = (text: string, start: number, end: number): boolean =>
+  /^ ?[*/^]/.test(text.slice(end, end + 2)) ||
+  /(?:[=(,] ?-|[*^] ?|(?:value|size|bytes|count|total|amount|limit|memory|capacity|length|offset|time|stamp|sum|max|min|quota)["']?\s?[:=]\s?["']?)$/i.test(
+    text.slice(Math.max(0, start - 16), start),
+  )
 /** A count that a line of a program or a report gives to a name: `TotalMemory = 17078214656`. */
 const isCount = (text: string, start: number): boolean => /[\w\])] = $/.test(text.slice(Math.max(0, start - 4), start))
 /** Round numbers in a row: `100 200 300`. */
@@ -221,7 +227,10 @@ export function nationalAt(text: string, start: number, length: number, cue: Pho
     const written = chinese.exec(text)?.[0]
     if (written !== undefined && !isAlphanumeric(text, start + written.length)) {
       const digits = written.replace(/\D/g, '')
-      const isNoPhone = isLiteral(text, start, start + written.length) || (isCount(text, start) && start - cue.end > 3)
+      const isNoPhone =
+        isLiteral(text, start, start + written.length) ||
+        ((cue.end < 0 || start - cue.end > 3) && isCount(text, start)) ||
+        ((cue.end < 0 || start - cue.end > 24) && isQuantity(text, start, start + written.length))
       if (isNumberIn('CN', digits) && digits !== powerOfTwo && !isNoPhone)
         return phone(text, start, start + written.length, digits, 0.85)
     }

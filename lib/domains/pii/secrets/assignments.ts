@@ -242,6 +242,14 @@ const endOf = (pattern: RegExp, text: string, at: number): number | undefined =>
   return pattern.test(text) ? pattern.lastIndex : undefined
 }
 
+/** A value as a program reads it: `Contrase\u00f1a` is a word. */
+const unescaped = (value: string): string =>
+  value.includes('\\u')
+    ? value.replace(/\\u([0-9a-f]{4})/gi, (_, code) => String.fromCharCode(Number.parseInt(String(code), 16)))
+    : value
+/** The last part of the name of a resource of Amazon: `arn:aws:secretsmanager:…:123456789012:secret:name`. */
+const resource = /:\d{12}:$/
+
 interface Written {
   start: number
   end: number
@@ -322,11 +330,11 @@ export function assignedSecretAt(text: string, keyword: string, start: number): 
   }
   const lead = text.slice(Math.max(0, start - 48), start)
   if (!isPassword && identifier.test(lead)) return undefined
-  if (otherName.test(lead)) return undefined
+  if (otherName.test(lead) || resource.test(lead)) return undefined
 
   const judge = (written: Written | undefined, isSentence: boolean): AssignedSecret | undefined => {
     if (written === undefined || isCode(text, written)) return undefined
-    const value = text.slice(written.start, written.end)
+    const value = unescaped(text.slice(written.start, written.end))
     const isStrong = () => isGenerated(value) || (isUniqueId(value) && isKeyName(text, start, end))
     const needsKey = !isPassword && !isShort
     if (needsKey && !isStrong()) return undefined

@@ -268,7 +268,10 @@ export function credentialAt(text: string, keyword: string, start: number): Cred
     const inside = match(addressAt, text, start)?.[1]
     if (inside === undefined || placeholder.test(inside)) return undefined
     const password = inside.slice(inside.indexOf(':') + 1)
-    return { ...span(start + 3, start + 3 + inside.length), isPublished: isPublishedPassword(password) }
+    return {
+      ...span(start + 3, start + 3 + inside.length),
+      isPublished: isPublishedPassword(password) || inside === `${password}:${password}`,
+    }
   }
   if (headers.has(keyword)) {
     const found = match(headerAt, text, start)

@@ -14,7 +14,8 @@ export function isDrawn(body: string): boolean {
   return (/[A-Z]{2}/.test(body) && /[a-z]/.test(body)) || /^[A-Z]{14,}$/.test(body)
 }
 
-const partOfName = /^(?:[a-z]{1,20}|[A-Z]{1,20}|[A-Z][a-z]{1,20}|[a-z]{1,12}[A-Z]{2,12}|[a-z]{0,12}\d{1,4}[a-z]{0,6})$/
+const partOfName =
+  /^(?:[a-z]{1,20}|[A-Z]{1,20}|[A-Z][a-z]{1,20}|[a-z]{1,12}[A-Z]{2,12}|[a-z]{0,12}\d{1,4}[a-z]{0,6}|\d{5,14})$/
 /** Whether the text is a name of a function or a test: at least three words joined by underscores or hyphens. */
 function arePartsOfName(body: string): boolean {
   const parts = body.split(/[_-]+/)
@@ -119,6 +120,8 @@ function namedKey(text: string, end: number, forms: readonly Form[]): SensitiveF
   assignment.lastIndex = end
   if (!assignment.test(text)) return undefined
   const start = assignment.lastIndex
+  // `--scan-id=` names a number of something.
+  if (/[-_ .]ids?[^A-Za-z0-9]{1,8}$/i.test(text.slice(end, start))) return undefined
   for (const { pattern, isPadded } of forms) {
     pattern.lastIndex = start
     const value = pattern.exec(text)?.[0]
