@@ -162,6 +162,7 @@ function endOfFullLines(text: string, start: number, end: number, until: number)
   return until - from < end - start ? to : until
 }
 
+const isSeparator = /^[-_+/]/
 /** The encoded texts in a run of Base64 characters up to `most`, and the end of what was examined. */
 export function segmentsIn(
   text: string,
@@ -175,7 +176,9 @@ export function segmentsIn(
     (until > end
       ? (decoded(text, start, endOfFullLines(text, start, end, until)) ?? decoded(text, start, end))
       : undefined)
-  if (whole) return { segments: [whole], end: whole.end }
+  // Before it may be the plus sign of a form, or the end of a path.
+  const found = whole ?? (isSeparator.test(text[start] ?? '') ? decoded(text, start + 1, until) : undefined)
+  if (found) return { segments: [found], end: found.end }
   const segments: CodedSegment[] = []
   // In a path or a name, these characters may also be separators.
   for (const separators of ['/', '-_', '/-_+']) {

@@ -386,7 +386,8 @@ function decodeAt(layer: LayerBuilder, text: string, at: number, region: Region,
     }
     case 34:
       // A quotation mark in a cell of a table.
-      if (text.charCodeAt(at + 1) !== 34 || at + 1 >= region.end || (!region.isCell && isEmptyString(text, at)))
+      if (text.charCodeAt(at + 1) !== 34 || at + 1 >= region.end) return at
+      if (!region.isCell && (isEmptyString(text, at) || encodedBackslash.test(text.slice(Math.max(0, at - 8), at))))
         return at
       copied()
       layer.unit(at, at + 2, '"')
@@ -481,6 +482,8 @@ function decodeAt(layer: LayerBuilder, text: string, at: number, region: Region,
   layer.unit(at, character.end, character.text)
   return character.end
 }
+/** A backslash in an encoding: it escapes the first of two quotation marks. */
+const encodedBackslash = /(?:\\u\{0{0,4}5c\}|\\(?:u00|x)5c|\\134|%5c|&(?:#92|#x0{0,2}5c|bsol);)$/i
 /** Whether two quotation marks are a string without characters. */
 const isEmptyString = (text: string, at: number): boolean =>
   /[\s:=(,[{>]/.test(text[at - 1] ?? ' ') && /[\s,;)\]}<&]/.test(text[at + 2] ?? ' ')
@@ -514,7 +517,7 @@ const invisible =
 /** Letters of UTF-16, read byte by byte. */
 const wide = /\0[^\0]\0[^\0]\0/
 /** JSON in a cell of a table: its own escapes belong to the next level. */
-const cellWithJson = /[{[,:]\s{0,8}""[^",}\]\n]/
+const cellWithJson = /[{[,:]\s{0,8}""(?!\\[}\]])[^",}\]\n]/
 const tagBreak = /=[ \t]*(?:<br\b|<\/?[a-zA-Z][^<>\n]*>[ \t]*\r?\n|&#(?:1[03]|[xX]0{0,2}[aAdD]);)/
 // biome-ignore lint/suspicious/noControlCharactersInRegex: terminals are controlled by them
 const terminalBreak = /=[ \t]*\u001b[^\n]{1,12}\r?\n/

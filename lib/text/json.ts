@@ -1,5 +1,5 @@
 import { Path, type StringColumns } from './columns.ts'
-import type { LayerBuilder } from './layer.ts'
+import type { LayerBuilder, Span } from './layer.ts'
 
 /** Properties whose values describe a message and contain no words of a person. */
 export const technical =
@@ -7,73 +7,176 @@ export const technical =
 /** Properties that name the speaker of a message, as a label before a line does. */
 export const speaker = /^(?:speaker|author|sender|from|user|who|actor|participant)$/
 
-const parses = (text: string): boolean => {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
+const isBlank = (unit: number): boolean => unit === 32 || unit === 10 || unit === 13 || unit === 9
+const isDigit = (unit: number): boolean => unit >= 48 && unit <= 57
+const isHex = (unit: number): boolean => isDigit(unit) || ((unit | 32) >= 97 && (unit | 32) <= 102)
+const number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?/y
+
+/** The end of a string that begins at an offset, after its quotation mark; -1 if it is not valid. `isDivided`: it may contain line breaks. */
+function afterString(text: string, start: number, end: number, isDivided: boolean): number {
+  for (let at = start + 1; at < end; at++) {
+    const unit = text.charCodeAt(at)
+    if (unit === 34) return at + 1
+    if (unit < 32 && !(isDivided && isBlank(unit))) return -1
+    if (unit !== 92) continue
+    const next = text.charCodeAt(++at)
+    if (next === 117) {
+      for (let digit = at + 1; digit <= at + 4; digit++) if (!isHex(text.charCodeAt(digit))) return -1
+      at += 4
+    } else if (!'"\\/bfnrt'.includes(text[at] ?? ' ')) return -1
   }
+  return -1
+}
+
+/** Whether a part of a text is one valid value of JSON. `JSON.parse` would throw for most, which costs a hundred times more. */
+export function isJson(text: string, start: number, end: number, isDivided = false): boolean {
+  const isRecord: boolean[] = []
+  /** Whether a value, the name of a property, or what follows a value is expected. */
+  let [expects, mayClose]: ['value' | 'key' | 'next', boolean] = ['value', false]
+  for (let at = start; at < end; ) {
+    const unit = text.charCodeAt(at)
+    if (isBlank(unit)) {
+      at++
+      continue
+    }
+    if (unit === 125 || unit === 93) {
+      if ((expects !== 'next' && !mayClose) || isRecord.pop() !== (unit === 125)) return false
+      ;[expects, mayClose] = ['next', false]
+      at++
+      continue
+    }
+    if (expects === 'next') {
+      const inRecord = isRecord.at(-1)
+      if (unit !== 44 || inRecord === undefined) return false
+      ;[expects, mayClose] = [inRecord ? 'key' : 'value', false]
+      at++
+      continue
+    }
+    if (unit === 34) {
+      at = afterString(text, at, end, isDivided)
+      if (at < 0) return false
+      if (expects === 'key') {
+        while (isBlank(text.charCodeAt(at))) at++
+        if (text.charCodeAt(at++) !== 58) return false
+      }
+      ;[expects, mayClose] = [expects === 'key' ? 'value' : 'next', false]
+      continue
+    }
+    if (expects === 'key') return false
+    if (unit === 123 || unit === 91) {
+      isRecord.push(unit === 123)
+      ;[expects, mayClose] = [unit === 123 ? 'key' : 'value', true]
+      at++
+      continue
+    }
+    const word = unit === 116 ? 'true' : unit === 102 ? 'false' : unit === 110 ? 'null' : undefined
+    if (word === undefined) {
+      number.lastIndex = at
+      if (!number.test(text)) return false
+      at = number.lastIndex
+    } else if (text.startsWith(word, at)) at += word.length
+    else return false
+    ;[expects, mayClose] = ['next', false]
+  }
+  return expects === 'next' && isRecord.length === 0
 }
 const isOpening = (unit: number): boolean => unit === 123 || unit === 91 || unit === 34
 
 /** The range of a JSON object, list or string in a text, after and before other text. */
-function valueIn(text: string): { start: number; end: number } | undefined {
+function valueIn(text: string, isDivided = false): Span | undefined {
   let [from, to] = [0, text.length]
   while (from < to && text.charCodeAt(from) <= 32) from++
   while (to > from && text.charCodeAt(to - 1) <= 32) to--
   if (to - from < 2) return undefined
-  if (isOpening(text.charCodeAt(from)) && parses(text.slice(from, to))) return { start: from, end: to }
+  if (isOpening(text.charCodeAt(from)) && isJson(text, from, to, isDivided)) return { start: from, end: to }
   for (const [opening, closing] of ['{}', '[]']) {
     const first = text.indexOf(opening ?? '', from)
     const last = text.lastIndexOf(closing ?? '', to - 1)
     if (first < 0 || last <= first || (first === from && last === to - 1)) continue
-    const part = text.slice(first, last + 1)
     // `[1]` in a text is a note.
-    if (part.includes('"') && parses(part)) return { start: first, end: last + 1 }
+    const quote = text.indexOf('"', first)
+    if (quote >= 0 && quote < last && isJson(text, first, last + 1, isDivided)) return { start: first, end: last + 1 }
   }
   return undefined
 }
 
 /** What a string of JSON cannot contain: escapes of other languages, and codes of terminals. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: terminals are controlled by them
-const foreign = /\u001b|\\[^"\\/bfnrtu\s]/
+const foreign = /\u001b|\\[^"\\/bfnrtu\s]|\\u(?![0-9a-fA-F]{4})/
 
 /**
  * The JSON values in a part of a text: one value, after and before other text, or one in each of several lines. `isAround`: whether another
- * encoding may be around the lines, so that only some of them are JSON already.
+ * encoding may be around the lines, so that only some of them are JSON already: then the result is undefined.
  */
 export function jsonValuesIn(
   whole: string,
   start: number,
   end: number,
   isAround: (text: string, isForeign: boolean) => boolean,
-): { start: number; end: number }[] {
+): Span[] | undefined {
   const text = whole.slice(start, end)
   const only = valueIn(text)
   if (only) return [{ start: start + only.start, end: start + only.end }]
-  const found: { start: number; end: number }[] = []
+  const found: Span[] = []
   if (!text.includes('\n') || !text.includes('"')) return found
-  let from = 0
   let isForeign = false
-  for (const line of text.split('\n')) {
-    const inLine = line.includes('"') ? (stringIn(line) ?? valueIn(line)) : undefined
-    // A string alone in its line may be a part of a longer one.
-    const value = inLine && !/^\s*"/.test(line) ? inLine : undefined
-    if (value) found.push({ start: start + from + value.start, end: start + from + value.end })
-    else isForeign ||= line.includes('"') && foreign.test(line)
-    from += line.length + 1
+  for (let from = 0; from <= text.length; ) {
+    const [lineEnd, isOpen] = endOfLine(text, from)
+    let next = lineEnd
+    let value = valueOfLine(text, from, lineEnd)
+    if (!value && isOpen) {
+      // An encoding around the lines may have divided a string.
+      const divided = endOfDivided(text, lineEnd)
+      value = divided === undefined ? undefined : valueOfLine(text, from, divided, true)
+      if (value && divided !== undefined) next = divided
+    }
+    if (value) found.push({ start: start + value.start, end: start + value.end })
+    else isForeign ||= foreign.test(text.slice(from, lineEnd)) && text.slice(from, lineEnd).includes('"')
+    from = next + 1
   }
-  return found.length > 0 && isAround(text, isForeign) ? [] : found
+  return found.length > 0 && isAround(text, isForeign) ? undefined : found
+}
+/** The end of a line, and whether it ends inside a string. */
+function endOfLine(text: string, start: number): [end: number, isOpen: boolean] {
+  let isOpen = false
+  for (let at = start; at < text.length; at++) {
+    const unit = text.charCodeAt(at)
+    if (unit === 10) return [at, isOpen]
+    if (unit === 34) isOpen = !isOpen
+    else if (unit === 92 && text.charCodeAt(at + 1) !== 10) at++
+  }
+  return [text.length, isOpen]
+}
+/** Longer strings that are divided by line breaks are not read together. In lines, and in characters. */
+const mostLines = 16
+const longestDivided = 8_192
+/** The end of the line in which a string ends that a line break divided at an offset. */
+function endOfDivided(text: string, start: number): number | undefined {
+  let end = start
+  let isInside = true
+  for (let line = 0; isInside; line++) {
+    if (line === mostLines || end >= text.length || end - start > longestDivided) return undefined
+    const [to, changes] = endOfLine(text, end + 1)
+    isInside = changes ? !isInside : isInside
+    end = to
+  }
+  return end
 }
 
+/** A string alone in its line may be a part of a longer one. */
+function valueOfLine(text: string, start: number, end: number, isDivided = false): Span | undefined {
+  const line = text.slice(start, end)
+  if (!line.includes('"') || /^\s*"/.test(line)) return undefined
+  const value = stringIn(line, isDivided) ?? valueIn(line, isDivided)
+  return value && { start: start + value.start, end: start + value.end }
+}
 /** A string after the name of its part, as protocols of streams write it: `0:"fe"`. */
 const partOfStream = /^(?:data:\s*)?[\w-]{0,20}:[ \t]*(?=")/
-function stringIn(line: string): { start: number; end: number } | undefined {
-  const [lead] = partOfStream.exec(line) ?? []
-  if (lead === undefined) return undefined
+function stringIn(line: string, isDivided: boolean): Span | undefined {
+  const start = partOfStream.exec(line)?.[0].length
+  if (start === undefined) return undefined
   const end = line.lastIndexOf('"') + 1
-  return end > lead.length + 1 && parses(line.slice(lead.length, end)) ? { start: lead.length, end } : undefined
+  return end > start + 1 && afterString(line, start, end, isDivided) === end ? { start, end } : undefined
 }
 
 const escapes: Readonly<Record<string, string>> = { b: ' ', f: ' ', n: '\n', r: '\r', t: '\t' }

@@ -50,11 +50,12 @@ function decodeRegion(builder: LayerBuilder, start: number, end: number, defers:
   if (documents.length > 0) each(documents, (value) => decodeRtf(builder, value.start, value.end))
   else {
     const values = jsonValuesIn(base, start, end, (text, isForeign) => defers && (isForeign || isCovered(text)))
-    const isItem = values.length > 1
-    each(values, (value) => decodeJson(builder, value.start, value.end, columns, isItem))
+    const isItem = values !== undefined && values.length > 1
+    each(values ?? [], (value) => decodeJson(builder, value.start, value.end, columns, isItem))
     columns.writeTo(builder, isItem, (first, last) => decodeLiteral(builder, first, last))
-    if (values.length === 0 && hasLiteral(base, start, end) && mayBegin(base, start, end, defers)) {
-      const literals = literalsIn(base, start, end)
+    if (values?.length === 0 && hasLiteral(base, start, end) && mayBegin(base, start, end, defers)) {
+      const found = literalsIn(base, start, end)
+      const literals = defers && hasEscapeBetween(base, start, end, found) ? [] : found
       each(literals, (value) => decodeLiteralValue(builder, value, columns, literals.length > 1))
       columns.writeTo(builder, true, (first, last) => builder.copy(first, last))
     }
@@ -70,6 +71,16 @@ const isCovered = (text: string): boolean => {
 const mayBegin = (text: string, start: number, end: number, defers: boolean): boolean => {
   const first = defers ? outermost(text.slice(start, end)) : undefined
   return first === undefined || first === '\\'
+}
+/** An escape sequence outside strings: an encoding is around the literals. */
+const outerEscape = /\\(?:[nr]|u[0-9a-fA-F]{4}|[ux]\{|x[0-9a-fA-F]{2}|[0-3][0-7]{2})/
+function hasEscapeBetween(text: string, start: number, end: number, values: readonly Span[]): boolean {
+  let from = start
+  for (const one of values) {
+    if (outerEscape.test(text.slice(from, one.start))) return true
+    from = one.end
+  }
+  return values.length > 0 && outerEscape.test(text.slice(from, end))
 }
 const hasOpening = (text: string, start: number, end: number): boolean => {
   for (let at = start; at < end; at++) {
