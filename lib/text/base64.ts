@@ -94,31 +94,25 @@ function base64Of(bytes: Uint8Array, { isUrl, isPadded }: { isUrl: boolean; isPa
   return isPadded ? text : text.replace(/={1,2}$/, '')
 }
 
-function decoded(text: string, start: number, end: number): CodedSegment | undefined {
-  const bodyEnd = end
-  if ((bodyEnd - start) % 4 === 1 && !text.slice(start, bodyEnd).includes('\n')) return undefined
-  if (!looksMixed(text, start, bodyEnd)) return undefined
-  let padded = bodyEnd
-  while (padded < text.length && padded < bodyEnd + 2 && text[padded] === '=') padded++
-  const body = text.slice(start, bodyEnd)
-  if (isHexadecimal.test(body)) {
-    const bytes = Uint8Array.from(body.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16))
-    const plain = textOf(bytes)
-    if (plain !== undefined)
-      return {
-        start,
-        end: bodyEnd,
-        text: plain,
-        encode: (rest) =>
-          Array.from(new TextEncoder().encode(rest), (byte) => byte.toString(16).padStart(2, '0')).join(''),
-      }
-  }
-  const bytes = bytesOf(text, start, bodyEnd)
+type Coding = (text: string, start: number, end: number) => CodedSegment | undefined
+
+const hexadecimal: Coding = (text, start, end) => {
+  const body = text.slice(start, end)
+  if (!isHexadecimal.test(body)) return undefined
+  const plain = textOf(Buffer.from(body, 'hex'))
+  if (plain === undefined) return undefined
+  return { start, end, text: plain, encode: (rest) => Buffer.from(rest).toString('hex') }
+}
+const base64: Coding = (text, start, end) => {
+  let padded = end
+  while (padded < text.length && padded < end + 2 && text[padded] === '=') padded++
+  const bytes = bytesOf(text, start, end)
   const packed = unpacked(bytes)
   const plain = packed ? textOf(packed.bytes) : textOf(bytes)
   if (plain === undefined || plain === '') return undefined
+  const body = text.slice(start, end)
   const line = /^([^\r\n]*)([\r\n]+)/.exec(body)
-  const how = { isUrl: /[-_]/.test(body), isPadded: padded > bodyEnd || body.replace(/\s/g, '').length % 4 === 0 }
+  const how = { isUrl: /[-_]/.test(body), isPadded: padded > end || body.replace(/\s/g, '').length % 4 === 0 }
   const isWide = !packed && bytes.length > plain.length && bytes[1] === 0
   return {
     start,
@@ -131,6 +125,20 @@ function decoded(text: string, start: number, end: number): CodedSegment | undef
       return first === '' ? flat : (flat.match(new RegExp(`.{1,${first.length}}`, 'g')) ?? []).join(breaks)
     },
   }
+}
+/** What a run of letters and digits may be, in this order. */
+export const codings = new Map<string, Coding>([
+  ['hexadecimal', hexadecimal],
+  ['Base64', base64],
+])
+function decoded(text: string, start: number, end: number): CodedSegment | undefined {
+  if ((end - start) % 4 === 1 && !text.slice(start, end).includes('\n')) return undefined
+  if (!looksMixed(text, start, end)) return undefined
+  for (const decode of codings.values()) {
+    const found = decode(text, start, end)
+    if (found) return found
+  }
+  return undefined
 }
 
 /** Line breaks between two lines of Base64 at most: tags that were removed may leave several. */

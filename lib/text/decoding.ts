@@ -75,128 +75,145 @@ const isHidden = (text: string, at: number): boolean =>
 const isLatinByte = (unit: number): boolean => unit >= 0x80 && unit <= 0xf4
 
 /** Returns the end of what was decoded at an offset; the same offset if nothing was. */
-function decodeAt(layer: LayerBuilder, text: string, at: number, region: Region, copied: () => void): number {
+type Decoder = (layer: LayerBuilder, text: string, at: number, region: Region, copied: () => void) => number
+
+const takeCharacter = (layer: LayerBuilder, text: string, at: number, copied: () => void, read: ByteReader): number => {
+  const character = readCharacter(text, at, read)
+  if (!character) return at
+  copied()
+  layer.unit(at, character.end, character.text)
+  return character.end
+}
+function characterReference(layer: LayerBuilder, text: string, at: number, copied: () => void): number {
+  reference.lastIndex = at
+  const found = reference.exec(text)?.[0]
+  const decodedText = found === undefined ? undefined : decodedReference(found)
+  if (found === undefined || decodedText === found || decodedText === undefined) return at
+  // Without its semicolon, only the first characters are the reference.
+  const rest = found.endsWith(';') ? 0 : commonEnd(found, decodedText)
+  copied()
+  layer.unit(at, at + found.length - rest, decodedText.slice(0, decodedText.length - rest))
+  return at + found.length - rest
+}
+const quotationMark: Decoder = (layer, text, at, region, copied) => {
+  if (text.charCodeAt(at + 1) !== 34 || at + 1 >= region.end) return at
+  if (!region.isCell && (isEmptyString(text, at) || encodedBackslash.test(text.slice(Math.max(0, at - 8), at))))
+    return at
+  copied()
+  layer.unit(at, at + 2, '"')
+  return at + 2
+}
+/** Where a text is TeX, braces group its words. */
+const texGroup: Decoder = (layer, text, at, region, copied) => {
   const unit = text.charCodeAt(at)
-  const takeCharacter = (read: ByteReader): number => {
-    const character = readCharacter(text, at, read)
-    if (!character) return at
-    copied()
-    layer.unit(at, character.end, character.text)
-    return character.end
+  if (unit === 92 || (unit === 123 && text.charCodeAt(at + 1) === 92))
+    region.isTex ??= tex.test(text.slice(region.start, region.end))
+  if (region.isTex !== true) return at
+  if (unit === 92) return texEscape(layer, text, at, copied)
+  copied()
+  layer.markup(at, at + 1, '')
+  return at + 1
+}
+const headerWord: Decoder = (layer, text, at, _region, copied) => {
+  if (text.charCodeAt(at + 1) !== 63) return at
+  header.lastIndex = at
+  const found = header.exec(text)
+  const word = found ? encodedWord(found[1] ?? '', found[2] ?? '', found[3] ?? '') : undefined
+  if (!found || word === undefined) return at
+  copied()
+  let end = at + found[0].length
+  layer.coded(at, end, word, wordOfHeader)
+  const space = /^\s+(?==\?)/.exec(text.slice(end, end + 16))
+  if (space) {
+    layer.drop(end, end + space[0].length)
+    end += space[0].length
   }
-  switch (unit) {
-    case 38: {
-      reference.lastIndex = at
-      const found = reference.exec(text)?.[0]
-      const decodedText = found === undefined ? undefined : decodedReference(found)
-      if (found === undefined || decodedText === found || decodedText === undefined) return at
-      // Without its semicolon, only the first characters are the reference.
-      const rest = found.endsWith(';') ? 0 : commonEnd(found, decodedText)
-      copied()
-      layer.unit(at, at + found.length - rest, decodedText.slice(0, decodedText.length - rest))
-      return at + found.length - rest
-    }
-    case 60: {
-      const tagEnd = markup(layer, text, at, region, copied)
-      return tagEnd > at ? tagEnd : lightMarkup(layer, text, at, region, copied)
-    }
-    case 34:
-      // A quotation mark in a cell of a table.
-      if (text.charCodeAt(at + 1) !== 34 || at + 1 >= region.end) return at
-      if (!region.isCell && (isEmptyString(text, at) || encodedBackslash.test(text.slice(Math.max(0, at - 8), at))))
-        return at
-      copied()
-      layer.unit(at, at + 2, '"')
-      return at + 2
-    case 62:
-    case 91:
-    case 93:
-    case 124:
-      return lightMarkup(layer, text, at, region, copied)
-    case 123:
-    case 125: {
-      // Where the text is TeX, braces group its words.
-      if (unit === 123 && text.charCodeAt(at + 1) === 92) {
-        const end = lightMarkup(layer, text, at, region, copied)
-        if (end > at) return end
-        region.isTex ??= tex.test(text.slice(region.start, region.end))
-      }
-      if (region.isTex !== true) return at
-      copied()
-      layer.markup(at, at + 1, '')
-      return at + 1
-    }
-    case 0:
-      return wideCharacters(layer, text, at, region, copied)
-    case 37:
-      return takeCharacter(percentByte)
-    case 92: {
-      region.isTex ??= tex.test(text.slice(region.start, region.end))
-      const end = region.isTex ? texEscape(layer, text, at, copied) : at
-      return end > at ? end : backslash(layer, text, at, copied)
-    }
-    case 61: {
-      if (text.charCodeAt(at + 1) === 63) {
-        header.lastIndex = at
-        const found = header.exec(text)
-        const word = found ? encodedWord(found[1] ?? '', found[2] ?? '', found[3] ?? '') : undefined
-        if (found && word !== undefined) {
-          copied()
-          let end = at + found[0].length
-          layer.coded(at, end, word, wordOfHeader)
-          const space = /^\s+(?==\?)/.exec(text.slice(end, end + 16))
-          if (space) {
-            layer.drop(end, end + space[0].length)
-            end += space[0].length
-          }
-          return end
-        }
-      }
-      region.isQuoted ??= quoted.test(text.slice(region.start, region.end))
-      if (!region.isQuoted) return at
-      const end = softBreak(text, at)
-      if (end < 0) return takeCharacter(quotedByte)
-      // `note=` before a line break is a field of a form. In a text with codes or several line breaks, only a short line is.
-      region.field ??= fieldIn(text.slice(region.start, region.end))
-      const lead = text.slice(Math.max(region.start, at - maxOfLine), at)
-      if (region.field.test(lead) && !splitsReference(lead, text.slice(end, end + maxOfReference))) return at
-      const character = takeCharacter(quotedByte)
-      if (character > at) return character
-      copied()
-      layer.drop(at, end)
-      return end
-    }
-    case 27: {
-      terminal.lastIndex = at
-      if (!terminal.test(text)) return at
-      copied()
-      layer.drop(at, terminal.lastIndex)
-      return terminal.lastIndex
-    }
-    case 39: {
-      doubled.lastIndex = at
-      if (at === 0 || !doubled.test(text) || !isLetter.test(text[at - 1] ?? '')) return at
-      copied()
-      layer.unit(at, doubled.lastIndex, "'")
-      return doubled.lastIndex
-    }
-    case 0xdb40:
-      copied()
-      layer.drop(at, at + 2)
-      return at + 2
-  }
-  if (isInvisible(unit)) {
-    copied()
-    layer.drop(at, at + 1)
-    return at + 1
-  }
-  const wrong = following(unit)
-  if (wrong <= 0 || !isWrongLead(text, at)) return at
+  return end
+}
+const quotedPrintable: Decoder = (layer, text, at, region, copied) => {
+  region.isQuoted ??= quoted.test(text.slice(region.start, region.end))
+  if (!region.isQuoted) return at
+  const end = softBreak(text, at)
+  if (end < 0) return takeCharacter(layer, text, at, copied, quotedByte)
+  // `note=` before a line break is a field of a form. In a text with codes or several line breaks, only a short line is.
+  region.field ??= fieldIn(text.slice(region.start, region.end))
+  const lead = text.slice(Math.max(region.start, at - maxOfLine), at)
+  if (region.field.test(lead) && !splitsReference(lead, text.slice(end, end + maxOfReference))) return at
+  const character = takeCharacter(layer, text, at, copied, quotedByte)
+  if (character > at) return character
+  copied()
+  layer.drop(at, end)
+  return end
+}
+const terminalCode: Decoder = (layer, text, at, _region, copied) => {
+  terminal.lastIndex = at
+  if (!terminal.test(text)) return at
+  copied()
+  layer.drop(at, terminal.lastIndex)
+  return terminal.lastIndex
+}
+const apostrophe: Decoder = (layer, text, at, _region, copied) => {
+  doubled.lastIndex = at
+  if (at === 0 || !doubled.test(text) || !isLetter.test(text[at - 1] ?? '')) return at
+  copied()
+  layer.unit(at, doubled.lastIndex, "'")
+  return doubled.lastIndex
+}
+const invisibleCharacter: Decoder = (layer, text, at, _region, copied) => {
+  const unit = text.charCodeAt(at)
+  if (unit !== 0xdb40 && !isInvisible(unit)) return at
+  const end = unit === 0xdb40 ? at + 2 : at + 1
+  copied()
+  layer.drop(at, end)
+  return end
+}
+const wrongUtf8: Decoder = (layer, text, at, _region, copied) => {
+  if (following(text.charCodeAt(at)) <= 0 || !isWrongLead(text, at)) return at
   const character = readCharacter(text, at, wrongByte)
   if (!character || character.end === at + 1) return at
   copied()
   layer.unit(at, character.end, character.text)
   return character.end
+}
+
+/** The decoders of the scanner. Those of one sign are tried in this order. */
+export const decoders = new Map<string, { signs: string; decode: Decoder }>([
+  [
+    'character references',
+    { signs: '&', decode: (layer, text, at, _, copied) => characterReference(layer, text, at, copied) },
+  ],
+  ['elements', { signs: '<', decode: markup }],
+  ['links and mentions', { signs: '<>[]|{', decode: lightMarkup }],
+  ['doubled quotation marks', { signs: '"', decode: quotationMark }],
+  ['TeX', { signs: '{}\\', decode: texGroup }],
+  [
+    'escapes with a backslash',
+    { signs: '\\', decode: (layer, text, at, _, copied) => backslash(layer, text, at, copied) },
+  ],
+  ['UTF-16 that was read byte by byte', { signs: '\0', decode: wideCharacters }],
+  [
+    'percent-encoding',
+    { signs: '%', decode: (layer, text, at, _, copied) => takeCharacter(layer, text, at, copied, percentByte) },
+  ],
+  ['words of email headers', { signs: '=', decode: headerWord }],
+  ['quoted-printable', { signs: '=', decode: quotedPrintable }],
+  ['codes of terminals', { signs: '\u001b', decode: terminalCode }],
+  ['doubled apostrophes', { signs: "'", decode: apostrophe }],
+  ['invisible characters', { signs: '', decode: invisibleCharacter }],
+  ['UTF-8 that was read as Latin-1', { signs: '', decode: wrongUtf8 }],
+])
+/** The names of the decoders of each ASCII sign, and of all others. */
+const namesOf = Array.from({ length: 128 }, (_, unit) =>
+  [...decoders].flatMap(([name, { signs }]) => (signs.includes(String.fromCharCode(unit)) ? [name] : [])),
+)
+const namesOfOthers = ['invisible characters', 'UTF-8 that was read as Latin-1']
+
+const decodeAt: Decoder = (layer, text, at, region, copied) => {
+  for (const name of namesOf[text.charCodeAt(at)] ?? namesOfOthers) {
+    const end = decoders.get(name)?.decode(layer, text, at, region, copied) ?? at
+    if (end > at) return end
+  }
+  return at
 }
 /** A backslash in an encoding: it escapes the first of two quotation marks. */
 const encodedBackslash = /(?:\\u\{0{0,4}5c\}|\\(?:u00|x)5c|\\134|%5c|&(?:#92|#x0{0,2}5c|bsol);)$/i
@@ -258,9 +275,10 @@ export function outermost(text: string): string | undefined {
 
 /**
  * Removes one level of every encoding from a part of the layer's base. `defers`: leaves Base64 beside other encodings to the next layer,
- * because an escape sequence or a tag may be between two parts of it.
+ * because an escape sequence or a tag may be between two parts of it. `first`: the signs of the encoding that must be removed before all
+ * others.
  */
-export function decodeInline(layer: LayerBuilder, start: number, end: number, defers = true): void {
+export function decodeInline(layer: LayerBuilder, start: number, end: number, defers = true, first?: string): void {
   const text = layer.base
   // Between the values of a format there is often nothing, or one sign.
   if (end - start < 2 && (end === start || classes[text.charCodeAt(start)] === plain)) {
@@ -268,7 +286,7 @@ export function decodeInline(layer: LayerBuilder, start: number, end: number, de
     return
   }
   const region: Region = { start, end, light: {} }
-  const only = defers ? outermost(text.slice(start, end)) : undefined
+  const only = first ?? (defers ? outermost(text.slice(start, end)) : undefined)
   if (only !== undefined && only !== '=') region.isQuoted = false
   if (only === '"') region.isCell = true
   let from = start

@@ -116,30 +116,43 @@ function mayBeDeflated(bytes: Uint8Array, from: number): boolean {
   return sum === 128
 }
 
-const packings: readonly Packing[] = [
-  {
-    // The header of gzip is longer with a name or a comment.
-    isIt: (bytes) =>
-      starts(bytes, 0x1f, 0x8b, 8) && (bytes[3] ?? 255) < 32 && (bytes[3] !== 0 || mayBeDeflated(bytes, 10)),
-    unpack: gunzipSync,
-    pack: (bytes) => gzipSync(bytes),
-  },
-  {
-    isIt: (bytes) => bytes[0] === 0x78 && (0x7800 + (bytes[1] ?? 0)) % 31 === 0 && mayBeDeflated(bytes, 2),
-    unpack: inflateSync,
-    pack: (bytes) => deflateSync(bytes),
-  },
-  {
-    isIt: (bytes) => starts(bytes, 0x28, 0xb5, 0x2f, 0xfd),
-    unpack: zstdDecompressSync,
-    pack: (bytes) => zstdCompressSync(bytes),
-  },
-  {
-    isIt: (bytes) => bytes.length >= 16 && mayBeDeflated(bytes, 0),
-    unpack: inflateRawSync,
-    pack: (bytes) => deflateRawSync(bytes),
-  },
-]
+/** Compressions, in the order in which they are tried. */
+export const packings = new Map<string, Packing>([
+  [
+    'gzip',
+    {
+      // The header of gzip is longer with a name or a comment.
+      isIt: (bytes) =>
+        starts(bytes, 0x1f, 0x8b, 8) && (bytes[3] ?? 255) < 32 && (bytes[3] !== 0 || mayBeDeflated(bytes, 10)),
+      unpack: gunzipSync,
+      pack: (bytes) => gzipSync(bytes),
+    },
+  ],
+  [
+    'zlib',
+    {
+      isIt: (bytes) => bytes[0] === 0x78 && (0x7800 + (bytes[1] ?? 0)) % 31 === 0 && mayBeDeflated(bytes, 2),
+      unpack: inflateSync,
+      pack: (bytes) => deflateSync(bytes),
+    },
+  ],
+  [
+    'Zstandard',
+    {
+      isIt: (bytes) => starts(bytes, 0x28, 0xb5, 0x2f, 0xfd),
+      unpack: zstdDecompressSync,
+      pack: (bytes) => zstdCompressSync(bytes),
+    },
+  ],
+  [
+    'DEFLATE',
+    {
+      isIt: (bytes) => bytes.length >= 16 && mayBeDeflated(bytes, 0),
+      unpack: inflateRawSync,
+      pack: (bytes) => deflateRawSync(bytes),
+    },
+  ],
+])
 
 /** What trying costs: a text that only looks compressed, thousands of times, must not stop a reading. */
 const mostFailures = 256
@@ -155,7 +168,7 @@ export const beginUnpacking = (): void => {
 export function unpacked(
   bytes: Uint8Array,
 ): { bytes: Uint8Array; pack: (bytes: Uint8Array) => Uint8Array } | undefined {
-  for (const { isIt, unpack, pack } of packings)
+  for (const { isIt, unpack, pack } of packings.values())
     if (failures < mostFailures && leftOfText > 0 && isIt(bytes))
       try {
         const found = unpackAll(bytes, unpack, Math.min(maxUnpacked, leftOfText))

@@ -260,10 +260,10 @@ function splitIdentifiers(base: string, flowEnd: number): Layer | undefined {
 }
 
 /** The forms in which people read a decoded text: each removes what is between its words. Every form is also searched without the next. */
-export const readings: Readonly<Record<string, (base: string, flowEnd: number) => Layer | undefined>> = {
-  formats: withoutFormats,
-  prefixes: withoutPrefixes,
-  labels: withoutLabels,
-  hyphens: hyphensOf,
-  identifiers: splitIdentifiers,
-}
+export const readings = new Map<string, (base: string, flowEnd: number) => Layer | undefined>([
+  ['formats', withoutFormats],
+  ['prefixes', withoutPrefixes],
+  ['labels', withoutLabels],
+  ['hyphens', hyphensOf],
+  ['identifiers', splitIdentifiers],
+])

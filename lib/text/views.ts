@@ -31,36 +31,73 @@ const maxLayers = 12
 const decodedPerCharacter = 12
 const leastDecoded = 4 * 1024 * 1024
 
-function decodeRegion(builder: LayerBuilder, start: number, end: number, defers: boolean): void {
+/** Reads a part of a text in a format. Undefined if it contains none. */
+type Format = (builder: LayerBuilder, start: number, end: number, defers: boolean) => true | undefined
+
+/** Reads values in their format, and what is between them sign by sign. */
+function readValues<T extends Span>(
+  builder: LayerBuilder,
+  { start, end, defers }: Span & { defers: boolean },
+  values: readonly T[],
+  read: (value: T) => void,
+): number {
+  let from = start
+  for (const value of values) {
+    decodeInline(builder, from, value.start, defers)
+    read(value)
+    from = value.end
+  }
+  return Math.min(from, end)
+}
+const rtf: Format = (builder, start, end, defers) => {
   const { base } = builder
-  if (!hasOpening(base, start, end)) {
-    decodeInline(builder, start, end, defers)
-    return
+  if (!hasRtf(base, start, end) || !mayBegin(base, start, end, defers)) return undefined
+  const documents = rtfIn(base, start, end)
+  if (documents.length === 0) return undefined
+  const from = readValues(builder, { start, end, defers }, documents, (one) => decodeRtf(builder, one.start, one.end))
+  decodeInline(builder, from, end, defers)
+  return true
+}
+const json: Format = (builder, start, end, defers) => {
+  const values = jsonValuesIn(builder.base, start, end, (text, isForeign) => defers && (isForeign || isCovered(text)))
+  if (values?.length === 0) return undefined
+  const columns = new StringColumns()
+  const isItem = values !== undefined && values.length > 1
+  const from = readValues(builder, { start, end, defers }, values ?? [], (value) =>
+    decodeJson(builder, value.start, value.end, columns, isItem),
+  )
+  columns.writeTo(builder, isItem, (first, last) => decodeLiteral(builder, first, last))
+  decodeInline(builder, from, end, defers)
+  return true
+}
+const literals: Format = (builder, start, end, defers) => {
+  const { base } = builder
+  if (!hasLiteral(base, start, end) || !mayBegin(base, start, end, defers)) return undefined
+  const values = literalsIn(base, start, end)
+  if (values.length === 0) return undefined
+  if (defers && hasEscapeBetween(base, start, end, values)) {
+    decodeInline(builder, start, end, defers, '\\')
+    return true
   }
   const columns = new StringColumns()
-  let from = start
-  const each = <T extends Span>(values: readonly T[], decode: (value: T) => void): void => {
-    for (const value of values) {
-      decodeInline(builder, from, value.start, defers)
-      decode(value)
-      from = value.end
-    }
-  }
-  const documents = hasRtf(base, start, end) && mayBegin(base, start, end, defers) ? rtfIn(base, start, end) : []
-  if (documents.length > 0) each(documents, (value) => decodeRtf(builder, value.start, value.end))
-  else {
-    const values = jsonValuesIn(base, start, end, (text, isForeign) => defers && (isForeign || isCovered(text)))
-    const isItem = values !== undefined && values.length > 1
-    each(values ?? [], (value) => decodeJson(builder, value.start, value.end, columns, isItem))
-    columns.writeTo(builder, isItem, (first, last) => decodeLiteral(builder, first, last))
-    if (values?.length === 0 && hasLiteral(base, start, end) && mayBegin(base, start, end, defers)) {
-      const found = literalsIn(base, start, end)
-      const literals = defers && hasEscapeBetween(base, start, end, found) ? [] : found
-      each(literals, (value) => decodeLiteralValue(builder, value, columns, literals.length > 1))
-      columns.writeTo(builder, true, (first, last) => builder.copy(first, last))
-    }
-  }
+  const from = readValues(builder, { start, end, defers }, values, (value) =>
+    decodeLiteralValue(builder, value, columns, values.length > 1),
+  )
+  columns.writeTo(builder, true, (first, last) => builder.copy(first, last))
   decodeInline(builder, from, end, defers)
+  return true
+}
+/** The formats of whole values. The first that a text contains is read. */
+export const formats = new Map<string, Format>([
+  ['RTF', rtf],
+  ['JSON', json],
+  ['literals of programs', literals],
+])
+
+function decodeRegion(builder: LayerBuilder, start: number, end: number, defers: boolean): void {
+  if (hasOpening(builder.base, start, end))
+    for (const read of formats.values()) if (read(builder, start, end, defers)) return
+  decodeInline(builder, start, end, defers)
 }
 /** Whether the lines of a text are divided by another encoding. */
 const isCovered = (text: string): boolean => {
@@ -122,7 +159,7 @@ function decode(text: string): Layer[] {
   }
   while (layers.length < maxLayers && total <= bound && mayBeEncoded(base))
     if (!add(decodeLayer(base, regions, flowEnd))) break
-  for (const read of Object.values(readings)) add(read(base, flowEnd))
+  for (const read of readings.values()) add(read(base, flowEnd))
   return layers
 }
 

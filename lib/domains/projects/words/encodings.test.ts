@@ -1,7 +1,7 @@
 import { deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { sampledRuns } from '#lib/testing/sampling.ts'
+import { sampledRuns, sampleSeed } from '#lib/testing/sampling.ts'
 import { editText, viewsOf } from '#lib/text/views.ts'
 import { tokenize } from '#lib/text/words.ts'
 import { cutStrings } from '../values/value-decider.ts'
@@ -276,14 +276,24 @@ function writtenOf({ script, erased, other, names, isHyphenated, identifier, for
   return { plain, own, value: encodedWith(plain, [form, ...around]) }
 }
 const wordsOf = (text: string) => tokenize(text).map(({ word }) => word)
+/** Whether the words follow each other in one of the decoded forms of a text. */
+const canRead = (text: string, words: string): boolean =>
+  [text, ...viewsOf(text).layers.map((layer) => layer.text)].some((view) =>
+    ` ${wordsOf(view).join(' ')} `.includes(` ${wordsOf(words).join(' ')} `),
+  )
 const fingerprintsOf = (...texts: string[]) => {
   const found = new Fingerprints()
   for (const text of texts) found.add(text)
   return Fingerprints.fromBytes(found.toBytes())
 }
 
+/** A full run also reads the cases of its own seed, if it has one. */
+const seeds = [1, 2, 3, 4, 5].concat(
+  process.env.KP_FULL === '1' && process.env.KP_SEED !== undefined ? [sampleSeed] : [],
+)
+
 describe('runs in encoded texts', () => {
-  it.each([1, 2, 3, 4, 5])(
+  it.each(seeds)(
     'are found and cut, and the words of another author in the same value remain, with seed %i',
     (seed) => {
       fc.assert(
@@ -301,9 +311,7 @@ describe('runs in encoded texts', () => {
           const rest = cutStrings(value, (text) => mergeSpans(words.runsIn(text)))
           expect(rest, `${names.join(' in ')}: ${value}`).not.toBeNull()
           expect(words.runsIn(rest ?? '')).toEqual([])
-          const isIn = (view: string) => ` ${wordsOf(view).join(' ')} `.includes(` ${wordsOf(other).join(' ')} `)
-          const views = [rest ?? '', ...viewsOf(rest ?? '').layers.map((layer) => layer.text)]
-          expect(views.some(isIn), `${names.join(' in ')}: ${rest}`).toBe(true)
+          expect(canRead(rest ?? '', other), `${names.join(' in ')}: ${rest}`).toBe(true)
         }),
         { numRuns: sampledRuns('encoded texts', 5_000, 80), seed },
       )
@@ -319,6 +327,31 @@ describe('runs in encoded texts', () => {
       }
     },
   )
+
+  it.each([
+    ['deltas of messages', 'escaped bytes', 'HTML lines'],
+    ['deltas of messages', 'LaTeX', 'HTML lines'],
+    ['Zstandard in Base64', 'deltas of messages', 'octal escapes'],
+    ['deltas of messages', 'deltas of messages', 'escaped code points'],
+    ['decimal references', 'deltas of chat completions', 'Python calls'],
+    ['Base64', 'RTF', 'form encoding'],
+    ['server-sent events', 'deltas of chat completions', 'RTF'],
+  ])('are found and cut in %s in %s in %s', (...names) => {
+    for (const script of Object.keys(scripts)) {
+      const all = scripts[script] ?? []
+      const own = all.slice(0, 26).join(isJoined(script) ? '' : ' ')
+      const other = 'lanternxq Fridayxq riverxq morningxq bitterxq windowxq'
+      const words = fingerprintsOf(own)
+      const value = encodedWith(`${own}\n${other}.`, names)
+      const rest = cutStrings(value, (text) => mergeSpans(words.runsIn(text))) ?? ''
+      expect(words.runsIn(value).length, script).toBeGreaterThan(0)
+      expect(words.runsIn(rest), script).toEqual([])
+      expect(
+        viewsOf(rest).layers.some(({ text }) => text.includes(other)),
+        script,
+      ).toBe(true)
+    }
+  })
 
   it('are never found in a text that shares no run with the erased text', () => {
     fc.assert(
