@@ -64,7 +64,13 @@ export class StringColumns {
   /** The strings of each path whose records have different indexes, by these. */
   readonly #byIndex = new Map<number, Map<number, Column>>()
   #count = 0
+  readonly #path = new Path()
 
+  /** Begins a value. `isItem`: it is one of several that follow each other. */
+  begin(isItem: boolean): Path {
+    this.#path.begin(isItem)
+    return this.#path
+  }
   /** Counts a word of the text that belongs to no column. */
   skip(): void {
     this.#count++
@@ -122,13 +128,13 @@ function writePieces(
 }
 
 /** The place of a value inside a list, a record or a call, as a hash. */
-export class Path {
+class Path {
   readonly #ids = new Map<string, number>()
   readonly #hashes: number[] = []
   /** The position in a list whose items are told apart; -1 in other lists, -2 in a record. */
   readonly #positions: number[] = []
   #hash = 1
-  #position: number
+  #position = -1
   /** The lists and records, by their order, and their enclosing ones. */
   readonly #parents: number[] = [-1]
   readonly #indexes = new Map<number, number>()
@@ -136,9 +142,15 @@ export class Path {
   /** The path, the record, the beginning and the end of each string. */
   readonly #strings: number[] = []
 
-  /** `isItem`: the value is one of several that follow each other. */
-  constructor(isItem = false) {
+  begin(isItem: boolean): void {
+    this.#hashes.length = 0
+    this.#positions.length = 0
+    this.#hash = 1
     this.#position = isItem ? -1 : -3
+    this.#parents.length = 1
+    if (this.#indexes.size > 0) this.#indexes.clear()
+    this.#record = 0
+    this.#strings.length = 0
   }
   /** `isTuple`: the items of a list are told apart; by default, those of a list inside another list are. */
   open(isRecord: boolean, property: string, isTuple = this.#position > -2): void {

@@ -62,13 +62,6 @@ export interface Layer {
   readonly coders: ReadonlyMap<number, (text: string) => string>
 }
 
-interface Tail {
-  start: number
-  end: number
-  kind: PieceKind
-  isReadable: boolean
-}
-
 /** Builds a {@link Layer} from left to right. */
 export class LayerBuilder {
   readonly base: string
@@ -82,7 +75,8 @@ export class LayerBuilder {
   #baseStarts = new Int32Array(64)
   #baseEnds = new Int32Array(64)
   readonly #coders = new Map<number, (text: string) => string>()
-  readonly #tails: Tail[] = []
+  /** The start, the end, the kind, and whether people read it, of each part that follows the text. */
+  readonly #tails: number[] = []
   readonly #later: { write: () => void; isReadable: boolean }[] = []
   #flowEnd: number | undefined
   readonly #borders: number[] = []
@@ -151,7 +145,7 @@ export class LayerBuilder {
   }
   /** Appends a part of the base after the text, in a line of its own. */
   tail(start: number, end: number, kind: 'same' | 'key', isReadable = false): void {
-    if (end > start) this.#tails.push({ start, end, kind: kind === 'key' ? key : same, isReadable })
+    if (end > start) this.#tails.push(start, end, kind === 'key' ? key : same, isReadable ? 1 : 0)
   }
   /** Appends a further reading of parts of the base after the text, in a line of its own. */
   afterwards(write: () => void, isReadable = true): void {
@@ -169,12 +163,14 @@ export class LayerBuilder {
   build(): Layer {
     const flowEnd = this.#flowEnd ?? this.#length
     const readable: Span[] = []
-    for (const { start, end, kind, isReadable } of this.#tails) {
+    for (let at = 0; at < this.#tails.length; at += 4) {
+      const [start = 0, end = 0] = [this.#tails[at], this.#tails[at + 1]]
+      const kind = this.#tails[at + 2] === key ? key : same
       this.#push(markup, start, start, '\n')
       const from = this.#length
       this.#push(kind, start, end, this.base.slice(start, end))
       this.region(from, this.#length)
-      if (isReadable) readable.push({ start: from, end: this.#length })
+      if (this.#tails[at + 3] === 1) readable.push({ start: from, end: this.#length })
     }
     // What is written may append more.
     for (const { write, isReadable } of this.#later) {
@@ -184,7 +180,8 @@ export class LayerBuilder {
       this.region(from, this.#length)
       if (isReadable) readable.push({ start: from, end: this.#length })
     }
-    const borders = Int32Array.from(this.#borders.concat(0, this.#length)).sort()
+    this.#borders.push(0, this.#length)
+    const borders = new Int32Array(this.#borders).sort()
     const regions: number[] = []
     for (let at = 1; at < borders.length; at++) {
       const [start = 0, end = 0] = [borders[at - 1], borders[at]]

@@ -28,6 +28,19 @@ export interface LightMarkup {
   closed?: Set<string>
   /** The end of a link whose address came first. */
   closing?: number
+  /** The last bracket that was sought. */
+  bracket?: number
+}
+
+/** The characters of an element of BBCode at most. */
+const longestElement = 340
+/** The offset of the next closing bracket. */
+function bracketAfter(text: string, at: number, light: LightMarkup): number {
+  if (light.bracket === undefined || light.bracket < at) {
+    const next = text.indexOf(']', at)
+    light.bracket = next < 0 ? Number.POSITIVE_INFINITY : next
+  }
+  return light.bracket
 }
 
 /** Removes a link, a mention or a tag of other formats than HTML. Returns its end; the same offset if there is none. */
@@ -38,6 +51,8 @@ export function lightMarkup(
   { start, end, light }: { start: number; end: number; light: LightMarkup },
   copied: () => void,
 ): number {
+  // Most braces belong to other formats.
+  if (text.charCodeAt(at) === 123 && text.charCodeAt(at + 1) !== 92) return at
   const matched = (pattern: RegExp): RegExpExecArray | null => {
     pattern.lastIndex = at
     const found = pattern.exec(text)
@@ -58,7 +73,7 @@ export function lightMarkup(
         const link = matched(wikiLink)
         return link ? take(link[0], '', link[1]) : at
       }
-      const element = matched(board)
+      const element = bracketAfter(text, at, light) - at <= longestElement ? matched(board) : null
       if (element) {
         const name = (element[2] ?? '').toLowerCase()
         light.closed ??= new Set(

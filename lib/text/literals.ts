@@ -1,4 +1,4 @@
-import { Path, type StringColumns } from './columns.ts'
+import type { StringColumns } from './columns.ts'
 import { speaker, technical } from './json.ts'
 import type { LayerBuilder } from './layer.ts'
 
@@ -134,8 +134,21 @@ export interface LiteralValue {
 }
 const mayBeLiteral = /[([{,=:][\s+]*[bBfFrRuU]{0,2}['"]/
 
+/** Whether the string after a bracket may be one of a literal, by what follows it. A text without literals has thousands of brackets. */
+function mayBegin(text: string, at: number, end: number): boolean {
+  const quote = text[at + 1] ?? ''
+  if ((quote !== '"' && quote !== "'") || text[at + 2] === quote) return true
+  const close = text.indexOf(quote, at + 2)
+  if (close < 0 || close >= end) return false
+  if (text.charCodeAt(close - 1) === 92) return true
+  let after = close + 1
+  while (after < end && (text.charCodeAt(after) <= 32 || text[after] === '\u00a0')) after++
+  return after < end && afterString.includes(text[after] ?? ' ')
+}
+const afterString = `,:=)]}+'"`
+
 /** How often a character is read, on average, until the rest of a text is left alone. */
-const mostReadings = 32
+const mostReadings = 12
 
 export const hasLiteral = (text: string, start: number, end: number): boolean =>
   mayBeLiteral.test(text.slice(start, end))
@@ -147,7 +160,7 @@ export function literalsIn(text: string, start: number, end: number): LiteralVal
   const reading: Reading = { failed: new Set(), left: mostReadings * (end - start) }
   for (let at = start; at < end && reading.left > 0; at++) {
     const unit = text.charCodeAt(at)
-    if ((unit !== 40 && unit !== 91 && unit !== 123) || reading.failed.has(at)) continue
+    if ((unit !== 40 && unit !== 91 && unit !== 123) || reading.failed.has(at) || !mayBegin(text, at, end)) continue
     const literal = literalAt(text, at, end, reading)
     const last = literal?.tokens.at(-1)
     if (!literal || !last) continue
@@ -164,7 +177,7 @@ export function decodeLiteralValue(
   columns: StringColumns,
   isItem: boolean,
 ): void {
-  const path = new Path(isItem)
+  const path = columns.begin(isItem)
   let [property, from] = ['', start]
   const take = (token: Token): void => {
     layer.markup(from, token.start, '\n')
