@@ -103,7 +103,8 @@ function valueIn(text: string, isDivided = false): Span | undefined {
     if (quote < 0 || quote > last) continue
     const after = endOfJson(text, first, to, isDivided)
     // What follows may close other brackets.
-    if (after > quote && !text.slice(after, to).includes('"')) return { start: first, end: after }
+    if (after > quote && (after === last + 1 || !text.slice(after, to).includes('"')))
+      return { start: first, end: after }
   }
   return undefined
 }

@@ -113,7 +113,21 @@ function isExplained(text: string, remaining: TextFinder): boolean {
 }
 
 /** A speaker label before a statement: `user: `, `Dr. Anna Schmidt (doctor): `, `[2026-01-02 10:30] Anna: `. */
-const label = /^[ \t>*\-–—"'“”]*(?:\[[^\]\n]{0,60}\][ \t]*)?[^\n:：]{0,60}[:：][ \t"'“”*]*$/u
+const label = /^[ \t>*\-–—"'“”]*(?:\[[^\]\n]{0,60}\][ \t]*)?([^\n:：]{0,60})[:：][ \t"'“”*]*$/u
+const inBrackets = /\([^()]*\)|\[[^[\]]*\]/g
+const withoutCase = /^[\p{Lo}\p{M}]/u
+const beginsName = /^(?:[\p{Lu}\p{Lt}\p{N}#@&"“.–-]|(?:al|bin|da|de|del|den|der|di|du|la|le|of|van|von|y|zu|und|and)$)/u
+/**
+ * Whether a line is a speaker label: one word, or a name. The words of other people also end in a colon where they introduce what is erased.
+ */
+function isLabel(line: string): boolean {
+  const speaker = label.exec(line)?.[1]?.replace(inBrackets, ' ').trim()
+  if (speaker === undefined) return false
+  const words = speaker.split(/[\s,]+/)
+  const isUncased = words.some((word) => withoutCase.test(word))
+  if (words.length === 1) return speaker.length <= (isUncased ? 12 : 40)
+  return words.length <= (isUncased ? 3 : 6) && words.every((word) => withoutCase.test(word) || beginsName.test(word))
+}
 const afterwards = /^[\p{P}\p{S}\p{M}]*/u
 
 /**
@@ -147,7 +161,7 @@ function deletionsIn(text: string, spans: readonly TextSpan[]): TextSpan[] {
   for (const { start, end } of spans) {
     if (from < start) rest.push({ start: from, end: start })
     const lead = lastLineOf(text, rest)
-    if (label.test(lead.text) || !hasWords(lead.text)) {
+    if (isLabel(lead.text) || !hasWords(lead.text)) {
       rest.splice(lead.first)
       if (lead.kept) rest.push(lead.kept)
     }
@@ -182,4 +196,4 @@ function lastLineOf(text: string, pieces: readonly TextSpan[]): { text: string; 
 
 const hasWords = (text: string): boolean => tokenize(text).length > 0
 /** Whether a line contains more than a speaker label. */
-const hasSpokenWords = (text: string): boolean => text.split('\n').some((line) => hasWords(line) && !label.test(line))
+const hasSpokenWords = (text: string): boolean => text.split('\n').some((line) => hasWords(line) && !isLabel(line))

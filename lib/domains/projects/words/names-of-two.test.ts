@@ -30,6 +30,11 @@ const separate: [name: string, text: string][] = [
   ['Iris Probe', '["Anna","Iris","Probe","Ben"]'],
   ['Iris Probe', "x = ['Anna', 'Iris', 'Probe', 'Ben']"],
   ['Iris Probe', 'Anna: I like Iris\nBen: Probe the engine'],
+  ['Iris Probe', 'I like Iris. Probe the engine, please.'],
+  ['Iris Probe', 'We saw "Iris." Probe the engine, please.'],
+  ['Thomas Martin', 'Martin;Thomas'],
+  ['Thomas Martin', 'Speakers: Martin; Thomas; Sabine'],
+  ['李明', '我喜欢李。明天见'],
   ['Iris Probe', JSON.stringify({ log: '["Anna","Iris","Probe","Ben"]' })],
 ]
 /** One name, however it is written. */
@@ -42,6 +47,8 @@ const whole: [name: string, text: string, rest: RegExp][] = [
   ['Thomas Martin', 'Ask Martin, Thomas tomorrow', /Thomas|Martin/],
   ['Thomas Martin', 'Ask Tho<b>mas</b> <i>Mar</i>tin tomorrow', /Tho|tin/],
   ['Thomas Martin', 'Ask **Thomas** Martin tomorrow', /Thomas|Martin/],
+  ['Thomas Martin', 'Ask Thomas F. Martin tomorrow', /Thomas|Martin/],
+  ['Prof Martin', 'Ask Prof. Martin tomorrow', /Prof|Martin/],
   ['Thomas Martin', 'Ask Thomas\nMartin tomorrow', /Thomas|Martin/],
   ['Thomas Martin', '{"text":"Ask Thomas Martin tomorrow"}', /Thomas|Martin/],
   ['Thomas Martin', '["Anna","Thomas Martin","Ben"]', /Thomas|Martin/],

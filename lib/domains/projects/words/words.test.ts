@@ -148,6 +148,14 @@ describe('cutFrom', () => {
   ])('removes words together with their speaker label', (text, rest) => {
     expect(cut(text, erased)).toBe(rest)
   })
+  it.each([
+    [`Yesterday he told me this: ${erased}\nBen: ${answer}`, `Yesterday he told me this:\nBen: ${answer}`],
+    [`then alpha; beta nu: ${erased}\n${answer}`, `then alpha; beta nu:\n${answer}`],
+    [`{\\rtf1 then alpha; beta nu: ${erased}\\par}`, '{\\rtf1 then alpha; beta nu:\\par}'],
+    [`قال لي صديقي أمس: ${erased}\n${answer}`, `قال لي صديقي أمس:\n${answer}`],
+  ])('keeps words of others that end in a colon', (text, rest) => {
+    expect(cut(text, erased)).toBe(rest)
+  })
   it('returns null when only labels would remain', () => {
     expect(cut(`user: ${erased}\nassistant: ${answer}`, erased, answer)).toBeNull()
     expect(cut(`user: ${erased}\nassistant:`, erased)).toBeNull()
