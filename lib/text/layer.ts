@@ -53,7 +53,7 @@ export interface Layer {
   /** Whether the base contains tags or the structure of JSON. */
   readonly hasStructure: boolean
   /** The texts that a format contains separately: each is decoded independently. Offsets of `text`, in pairs. */
-  readonly regions: readonly number[]
+  readonly regions: ArrayLike<number>
   readonly count: number
   readonly kinds: Uint8Array
   readonly starts: Int32Array
@@ -62,13 +62,47 @@ export interface Layer {
   readonly coders: ReadonlyMap<number, (text: string) => string>
 }
 
+const grown = <T extends Uint8Array | Uint16Array | Int32Array>(from: T, to: T): T => {
+  to.set(from)
+  return to
+}
+/** A text that is written from left to right. A list of a million short strings would cost more than the text. */
+class TextWriter {
+  length = 0
+  #units: Uint16Array<ArrayBuffer>
+  #isWide = false
+  constructor(expected: number) {
+    this.#units = new Uint16Array(Math.max(16, expected))
+  }
+  /** Appends a part of a text. */
+  write(text: string, start: number, end: number): void {
+    if (end <= start) return
+    const length = this.length + end - start
+    if (length > this.#units.length)
+      this.#units = grown(this.#units, new Uint16Array(Math.max(length, this.#units.length * 2)))
+    const units = this.#units
+    let [to, all] = [this.length, 0]
+    for (let at = start; at < end; at++) {
+      const unit = text.charCodeAt(at)
+      all |= unit
+      units[to++] = unit
+    }
+    this.#isWide ||= all > 0xff
+    this.length = length
+  }
+  toString(): string {
+    const units = this.#units.subarray(0, this.length)
+    if (!this.#isWide) return Buffer.from(units).toString('latin1')
+    return Buffer.from(units.buffer, 0, this.length * 2).toString('utf16le')
+  }
+}
+
 /** Builds a {@link Layer} from left to right. */
 export class LayerBuilder {
   readonly base: string
   isChanged = false
   hasStructure = false
-  #parts: string[] = []
-  #length = 0
+  readonly #written: TextWriter
   #count = 0
   #kinds = new Uint8Array(64)
   #starts = new Int32Array(64)
@@ -79,69 +113,72 @@ export class LayerBuilder {
   readonly #tails: number[] = []
   readonly #later: { write: () => void; isReadable: boolean }[] = []
   #flowEnd: number | undefined
-  readonly #borders: number[] = []
+  #borders = new Int32Array(64)
+  #borderCount = 0
 
   constructor(base: string) {
     this.base = base
+    this.#written = new TextWriter(base.length)
   }
 
-  #push(kind: PieceKind, start: number, end: number, text: string): void {
+  #push(kind: PieceKind, start: number, end: number): void {
     const at = this.#count
     if (at === this.#kinds.length) {
-      const grown = <T extends Uint8Array | Int32Array>(from: T, to: T): T => {
-        to.set(from)
-        return to
-      }
       this.#kinds = grown(this.#kinds, new Uint8Array(at * 2))
       this.#starts = grown(this.#starts, new Int32Array(at * 2))
       this.#baseStarts = grown(this.#baseStarts, new Int32Array(at * 2))
       this.#baseEnds = grown(this.#baseEnds, new Int32Array(at * 2))
     }
     this.#kinds[at] = kind
-    this.#starts[at] = this.#length
+    this.#starts[at] = this.#written.length
     this.#baseStarts[at] = start
     this.#baseEnds[at] = end
     this.#count = at + 1
-    if (text === '') return
-    this.#parts.push(text)
-    this.#length += text.length
+  }
+  #pushText(kind: PieceKind, start: number, end: number, text: string): void {
+    this.#push(kind, start, end)
+    this.#written.write(text, 0, text.length)
+  }
+  #pushCopy(kind: PieceKind, start: number, end: number): void {
+    this.#push(kind, start, end)
+    this.#written.write(this.base, start, Math.min(end, this.base.length))
   }
 
   get length(): number {
-    return this.#length
+    return this.#written.length
   }
   copy(start: number, end: number): void {
-    if (end > start) this.#push(same, start, end, this.base.slice(start, end))
+    if (end > start) this.#pushCopy(same, start, end)
   }
   unit(start: number, end: number, text: string): void {
     this.isChanged = true
-    this.#push(unit, start, end, text)
+    this.#pushText(unit, start, end, text)
   }
   markup(start: number, end: number, text: string): void {
     this.isChanged = true
     this.hasStructure = true
-    this.#push(markup, start, end, text)
+    this.#pushText(markup, start, end, text)
   }
   /** The label of a speaker: it is not a part of the text, but words around it are removed with it. */
   label(start: number, end: number): void {
     this.isChanged = true
-    this.#push(label, start, end, '')
+    this.#pushText(label, start, end, '')
   }
   /** Separates two words between which the base has nothing. */
   gap(at: number): void {
     this.isChanged = true
-    this.#push(markup, at, at, ' ')
+    this.#pushText(markup, at, at, ' ')
   }
   drop(start: number, end: number): void {
     this.isChanged = true
-    this.#push(dropped, start, end, '')
+    this.#pushText(dropped, start, end, '')
   }
   coded(start: number, end: number, text: string, encode: (text: string) => string): void {
     this.isChanged = true
     this.#coders.set(this.#count, encode)
-    const from = this.#length
-    this.#push(coded, start, end, text)
-    this.region(from, this.#length)
+    const from = this.#written.length
+    this.#pushText(coded, start, end, text)
+    this.region(from, this.#written.length)
   }
   /** Appends a part of the base after the text, in a line of its own. */
   tail(start: number, end: number, kind: 'same' | 'key', isReadable = false): void {
@@ -152,49 +189,56 @@ export class LayerBuilder {
     this.#later.push({ write, isReadable })
   }
   region(start: number, end: number): void {
-    if (end > start) this.#borders.push(start, end)
+    if (end <= start) return
+    if (this.#borderCount + 2 > this.#borders.length)
+      this.#borders = grown(this.#borders, new Int32Array(this.#borders.length * 2))
+    this.#borders[this.#borderCount++] = start
+    this.#borders[this.#borderCount++] = end
   }
 
   /** Marks the end of the text; attributes and keys of the layers below follow. */
   endFlow(): void {
-    this.#flowEnd ??= this.#length
+    this.#flowEnd ??= this.#written.length
   }
 
   build(): Layer {
-    const flowEnd = this.#flowEnd ?? this.#length
+    const flowEnd = this.#flowEnd ?? this.#written.length
     const readable: Span[] = []
     for (let at = 0; at < this.#tails.length; at += 4) {
       const [start = 0, end = 0] = [this.#tails[at], this.#tails[at + 1]]
       const kind = this.#tails[at + 2] === key ? key : same
-      this.#push(markup, start, start, '\n')
-      const from = this.#length
-      this.#push(kind, start, end, this.base.slice(start, end))
-      this.region(from, this.#length)
-      if (this.#tails[at + 3] === 1) readable.push({ start: from, end: this.#length })
+      this.#pushText(markup, start, start, '\n')
+      const from = this.#written.length
+      this.#pushCopy(kind, start, end)
+      this.region(from, this.#written.length)
+      if (this.#tails[at + 3] === 1) readable.push({ start: from, end: this.#written.length })
     }
     // What is written may append more.
     for (const { write, isReadable } of this.#later) {
-      this.#push(markup, 0, 0, '\n')
-      const from = this.#length
+      this.#pushText(markup, 0, 0, '\n')
+      const from = this.#written.length
       write()
-      this.region(from, this.#length)
-      if (isReadable) readable.push({ start: from, end: this.#length })
+      this.region(from, this.#written.length)
+      if (isReadable) readable.push({ start: from, end: this.#written.length })
     }
-    this.#borders.push(0, this.#length)
-    const borders = new Int32Array(this.#borders).sort()
-    const regions: number[] = []
+    this.region(0, this.#written.length)
+    const borders = this.#borders.subarray(0, this.#borderCount).sort()
+    const regions = new Int32Array(borders.length * 2)
+    let count = 0
     for (let at = 1; at < borders.length; at++) {
       const [start = 0, end = 0] = [borders[at - 1], borders[at]]
-      if (end > start) regions.push(start, end)
+      if (end <= start) continue
+      regions[count++] = start
+      regions[count++] = end
     }
     return {
       base: this.base,
-      text: this.#parts.join(''),
+      text: this.#written.toString(),
       flowEnd,
       readable,
       isReading: false,
       hasStructure: this.hasStructure,
-      regions,
+      regions: regions.subarray(0, count),
       count: this.#count,
       kinds: this.#kinds,
       starts: this.#starts,

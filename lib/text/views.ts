@@ -128,7 +128,7 @@ const hasOpening = (text: string, start: number, end: number): boolean => {
   return false
 }
 
-function decodeLayer(base: string, regions: readonly number[], flowEnd: number, defers = true): Layer | undefined {
+function decodeLayer(base: string, regions: ArrayLike<number>, flowEnd: number, defers = true): Layer | undefined {
   const builder = new LayerBuilder(base)
   for (let at = 0; at < regions.length; at += 2) {
     const from = builder.length
@@ -146,7 +146,7 @@ function decode(text: string): Layer[] {
   beginUnpacking()
   const layers: Layer[] = []
   let [base, flowEnd, total] = [text, text.length, 0]
-  let regions: readonly number[] = [0, text.length]
+  let regions: ArrayLike<number> = [0, text.length]
   const bound = Math.max(leastDecoded, text.length * decodedPerCharacter)
   const add = (layer: Layer | undefined): boolean => {
     if (!layer || layer.text === base) return false
