@@ -29,7 +29,9 @@ describe('endOfJson', () => {
       { numRuns: 5_000, seed: 1 },
     )
     fc.assert(
-      fc.property(fc.json(), (text) => expect(isJson(text)).toBe(true)),
+      fc.property(fc.json(), (text) => {
+        expect(isJson(text)).toBe(true)
+      }),
       { numRuns: 200, seed: 1 },
     )
   })
