@@ -59,12 +59,16 @@ const terminal = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001
 const doubled = /'(?:\\''|"'"'|')(?=\p{L})/uy
 const isLetter = /^\p{L}/u
 
+/** Letters of UTF-16, read byte by byte. */
+const wide = /\0[^\0]\0[^\0]\0/
+
 interface Region extends Elements {
   readonly light: LightMarkup
   isTex?: boolean
   /** A cell of a table with JSON: every two quotation marks are one. */
   isCell?: boolean
   isQuoted?: boolean
+  isWide?: boolean
   /** Matches a line that ends with the name of a field, not with a soft line break of quoted-printable. */
   field?: RegExp
 }
@@ -176,6 +180,20 @@ const wrongUtf8: Decoder = (layer, text, at, _region, copied) => {
   return character.end
 }
 
+/** Letters as UTF-16 writes them, in a text that was read byte by byte: every second sign is zero. */
+const wideCharacters: Decoder = (layer, text, at, region, copied) => {
+  region.isWide ??= wide.test(text.slice(region.start, region.end))
+  const isBetween =
+    text.charCodeAt(at + 2) === 0 && at + 2 < region.end && text.charCodeAt(at + 1) > 0
+      ? true
+      : at - 2 >= region.start && text.charCodeAt(at - 2) === 0
+  // Another encoding may have replaced the signs beside one of them.
+  if (!isBetween && !region.isWide) return at
+  copied()
+  layer.drop(at, at + 1)
+  return at + 1
+}
+
 /** The decoders of the scanner. Those of one sign are tried in this order. */
 export const decoders = new Map<string, { signs: string; decode: Decoder }>([
   [
@@ -220,23 +238,6 @@ const encodedBackslash = /(?:\\u\{0{0,4}5c\}|\\(?:u00|x)5c|\\134|%5c|&(?:#92|#x0
 /** Whether two quotation marks are a string without characters. */
 const isEmptyString = (text: string, at: number): boolean =>
   /[\s:=(,[{>]/.test(text[at - 1] ?? ' ') && /[\s,;)\]}<&]/.test(text[at + 2] ?? ' ')
-/** Letters as UTF-16 writes them, in a text that was read byte by byte: every second sign is zero. */
-function wideCharacters(
-  layer: LayerBuilder,
-  text: string,
-  at: number,
-  { start, end }: Region,
-  copied: () => void,
-): number {
-  const isBetween =
-    text.charCodeAt(at + 2) === 0 && at + 2 < end && text.charCodeAt(at + 1) > 0
-      ? true
-      : at - 2 >= start && text.charCodeAt(at - 2) === 0
-  if (!isBetween) return at
-  copied()
-  layer.drop(at, at + 1)
-  return at + 1
-}
 function commonEnd(one: string, other: string): number {
   let length = 0
   while (length < one.length - 2 && length < other.length && one.at(-1 - length) === other.at(-1 - length)) length++
@@ -247,8 +248,6 @@ function commonEnd(one: string, other: string): number {
 const invisible =
   // biome-ignore lint/suspicious/noMisleadingCharacterClass: each of these characters is sought by itself
   /(?<![\u0080-\u00f4])\u00ad|[\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]|\udb40[\udc00-\uddef]/
-/** Letters of UTF-16, read byte by byte. */
-const wide = /\0[^\0]\0[^\0]\0/
 /** JSON in a cell of a table: its own escapes belong to the next level. */
 const cellWithJson = /[{[,:]\s{0,8}""(?!\\[}\]])[^",}\]\n]/
 const tagBreak = /=[ \t]*(?:<br\b|<\/?[a-zA-Z][^<>\n]*>[ \t]*\r?\n|&#(?:1[03]|[xX]0{0,2}[aAdD]);)/

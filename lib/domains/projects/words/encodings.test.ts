@@ -335,6 +335,7 @@ describe('runs in encoded texts', () => {
     ['deltas of messages', 'deltas of messages', 'escaped code points'],
     ['decimal references', 'deltas of chat completions', 'Python calls'],
     ['Base64', 'RTF', 'form encoding'],
+    ['RTF', 'UTF-16 byte by byte', 'LaTeX'],
     ['server-sent events', 'deltas of chat completions', 'RTF'],
   ])('are found and cut in %s in %s in %s', (...names) => {
     for (const script of Object.keys(scripts)) {
