@@ -8,10 +8,10 @@ const { unit, markup, dropped, coded, key, label } = pieceKinds
 const separation = /["'`“”„«»][\s\\]*[,:;][\s\\]*["'`“”„«»]|[\]})>][\s\\"'`,;]*[[{(<]|\||[;。！？；]|[:：]\s|[?!]\s/u
 /** The end of a sentence after a word. After an initial, a title or a short form, a name continues. */
 const fullStop = /^\.["'”’)\]]*\s/
-const lastWord = /[\p{L}\p{M}]+$/u
+const lastWord = /[\p{L}\p{M}]{1,20}$/u
 const leastOfSentence = 3
 const endsSentence = (before: string): boolean => {
-  const word = lastWord.exec(before)?.[0] ?? ''
+  const word = lastWord.exec(before.slice(-20))?.[0] ?? ''
   return word.length >= leastOfSentence && !titles.has(word.toLowerCase())
 }
 /** In a text that is not encoded, a name does not continue in the next paragraph. */
