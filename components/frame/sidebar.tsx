@@ -2,7 +2,6 @@
 
 import { clsx } from 'clsx'
 import { PanelLeftClose, PanelLeftOpen } from 'lucide-react'
-import { usePathname } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import type { Role } from '#lib/domains/accounts/rules.ts'
@@ -20,8 +19,6 @@ interface SidebarProps {
 /** The navigation on the left of wide screens. It can be reduced to icons. Phones have a sheet, see `NavigationSheet`. */
 export function Sidebar({ role, organisation, isNarrowAtFirst, keepNarrow }: SidebarProps) {
   const t = useTranslations('frame')
-  // Renders after each navigation, so that the link of the page is in view.
-  usePathname()
   const [isNarrow, setIsNarrow] = useState(isNarrowAtFirst)
   const toggle = () => {
     setIsNarrow(!isNarrow)
@@ -42,10 +39,7 @@ export function Sidebar({ role, organisation, isNarrowAtFirst, keepNarrow }: Sid
       <div className="flex h-12 shrink-0 items-center px-3">
         <Brand href="/overview" organisation={organisation} isNarrow={isNarrow} />
       </div>
-      <div
-        ref={(list) => list?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest' })}
-        className="min-h-0 grow scroll-py-3 overflow-y-auto px-3 py-3"
-      >
+      <div className="min-h-0 grow overflow-y-auto px-3 py-3">
         <NavigationList role={role} isNarrow={isNarrow} />
       </div>
       <div className="border-t border-line px-3 py-2">

@@ -38,13 +38,10 @@ export function Trail({ trail, className }: { trail: readonly Breadcrumb[]; clas
   return (
     <nav aria-label={t('breadcrumbs')} className={clsx('min-w-0 text-sm print:hidden', className)}>
       <ol className="flex min-w-0 items-center gap-x-1 text-quiet">
-        {trail.map(({ href, title }, index) => (
+        {trail.map(({ href, title }) => (
           <li
             key={href}
-            className={clsx(
-              'flex min-h-6 min-w-0 items-center gap-1',
-              index < trail.length - 1 && "after:content-['/'_/_''] max-sm:hidden",
-            )}
+            className="flex min-h-6 min-w-0 items-center gap-1 not-last:after:content-['/'_/_''] max-sm:not-last:hidden"
           >
             <TextLink href={href} tone="quiet" className="truncate">
               {title}

@@ -35,9 +35,9 @@ it('an erasure under a hold on the person erases nothing, restores access with a
   expect(view.timeline.at(-1)).toMatchObject({ event: 'kept_whole', details: { nothing_erased: true, holds: hold } })
   const told = kit.emailsTo(person.email).at(-1)
   expect(told?.subject).toBe('Nothing was deleted: your data is under a legal hold')
-  expect(told?.text).toMatch(/could not erase anything[\s\S]*as before[\s\S]*complaint/)
+  expect(told?.text).toMatch(/could not delete anything[\s\S]*as before[\s\S]*complaint/)
   expect(JSON.stringify(kit.emailsTo(person.email))).not.toMatch(
-    /is erased,? and (?:verified|every store)|\/receipts\/|Case 7/,
+    /is deleted,? and (?:verified|every store)|\/receipts\/|Case 7/,
   )
   expect((await kit.act(cookie, id, 'cancel')).json.code).toBe('wrong_state')
   const runs = (await test.fetch('GET', '/api/erasures', { cookie: kit.admin.cookie })).json.data
