@@ -3,7 +3,6 @@ import { mkdirSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { type Browser, type BrowserContext, chromium, type Page } from '@playwright/test'
-import { z } from 'zod'
 import { sampleFolder } from '../bin/demo/sample-folder.ts'
 import { type PageEntry, type PageName, pages } from '../components/frame/pages.ts'
 import { findBrowser } from './browser.ts'
@@ -49,7 +48,7 @@ const { startInstallation } = await import('./installation.ts')
 const installation = await startInstallation({ env: demo.env, controlPort: port + 1 })
 const { control, orderAt: askAt, setInstallation, sessionOf } = await import('./control.ts')
 setInstallation({ origin: demo.origin, password: demo.password, ask: askAt(port + 1) })
-const { addresses, areaOf, people, requestContext } = await import('./requests.ts')
+const { addresses, areaOf, people } = await import('./requests.ts')
 
 const executablePath = findBrowser()
 const browser: Browser = await chromium.launch({
@@ -82,24 +81,6 @@ const firstSteps: Partial<Record<PageName, (page: Page) => Promise<void>>> = {
   },
 }
 
-const Runs = z.object({
-  data: z.array(z.object({ receipt_id: z.string().nullable(), state: z.string(), subject: z.string().nullable() })),
-})
-/** The receipt of a person a day after the deletion, when every connected store was read completely. */
-async function shootAttestedReceipt(): Promise<void> {
-  const office = await requestContext(await sessionOf(people.admin))
-  const { data } = Runs.parse(await (await office.get('/api/erasures')).json())
-  await office.dispose()
-  const run = data.find((one) => one.receipt_id !== null && one.state === 'done' && one.subject === 'person')
-  if (run === undefined) throw new Error('no person is erased yet')
-  await control.advance(25)
-  const context = await contextOf('public', 'desktop')
-  const page = await context.newPage()
-  await page.goto(`/receipts/${run.receipt_id}`, { waitUntil: 'networkidle' })
-  await page.screenshot({ path: join(forReadme, 'receipt-attested.png'), animations: 'disabled' })
-  await context.close()
-}
-
 async function shoot(look: Look): Promise<number> {
   let shot = 0
   for (const area of ['public', 'you', 'admin'] as const) {
@@ -128,7 +109,6 @@ try {
     ? (['desktop'] as const)
     : (Object.keys(looks) as Look[]).filter((look) => values.look.includes(look)))
     console.log(`${look}: ${await shoot(look)} pages`)
-  if (values.readme) await shootAttestedReceipt()
   console.log(`They are in ${values.readme ? forReadme : folder}.`)
 } finally {
   await browser.close()
