@@ -77,6 +77,24 @@ test('a person adds a passkey and an app, signs in with each, and removes both',
     await alive(page)
   })
 
+  await test.step('a change after ten minutes needs the password and a second factor', async () => {
+    // The session is younger than that, so the test answers for the server once.
+    await page.route('**/api/account/recovery-codes', (route) => {
+      const problem = { type: 'about:blank', title: 'Confirm', status: 403, code: 'step_up_required', request_id: 'req' }
+      return route.fulfill({ status: 403, contentType: 'application/problem+json', body: JSON.stringify(problem) })
+    }, { times: 1 })
+    await factors.getByRole('button', { name: 'Replace recovery codes' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Replace recovery codes' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Confirm your password' })
+    await dialog.getByLabel('Password').fill(person.password)
+    await dialog.getByRole('button', { name: 'Confirm' }).click()
+    await expect(dialog.getByLabel('Code')).toBeVisible()
+    complaints.length = 0 // the browser logs the 403 and the 422
+    await dialog.getByRole('button', { name: 'Use a passkey' }).click()
+    const codes = page.getByRole('dialog', { name: 'Recovery codes' })
+    await codes.getByRole('button', { name: 'I saved the codes' }).click()
+  })
+
   await test.step('without second factors, the password is enough again', async () => {
     for (const left of [1, 0]) {
       await factors.getByRole('listitem').first().getByRole('button').click()

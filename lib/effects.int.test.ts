@@ -1,5 +1,7 @@
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import http from 'node:http'
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
@@ -39,6 +41,37 @@ describe('the table of effects', () => {
     const commands = all.flatMap(({ commands = [] }) => commands)
     const known = commandFiles.flatMap(({ names }) => names)
     expect(unique([...commands, ...withoutEffect.commands])).toEqual(unique(known))
+  })
+})
+
+describe('commands of kp', () => {
+  const folder = join(import.meta.dirname, '../bin/kp')
+  /** The modules that a file of `kp` loads, without those that it needs only for types. */
+  const loadedBy = (file: string) =>
+    [...readFileSync(join(folder, file), 'utf8').matchAll(/(?:^import (?!type\b)[^;]*?from |import\()'([^']+)'/gms)].map(
+      ([, module]) => module ?? '',
+    )
+  /** Whether the command can reach the database or files of the installation without calling an operation. */
+  function reachesInstallation(file: string, seen = new Set<string>()): boolean {
+    if (seen.has(file)) return false
+    seen.add(file)
+    return loadedBy(file).some((module) =>
+      module.startsWith('./')
+        ? reachesInstallation(module.slice(2), seen)
+        : /^#lib\/(?:app|app-instance|operator\/|platform\/|stores\/postgres\/(?:database|connection))/.test(module),
+    )
+  }
+  /** Commands that read the installation of this machine and return no content. */
+  const reading = ['backup-key', 'doctor']
+
+  it('call operations, except those that are listed with an effect on the server’s own machine', async () => {
+    const source = readFileSync(join(folder, 'commands.ts'), 'utf8')
+    const files = [...source.matchAll(/names: \[([^\]]+)\][^/]+import\('\.\/([\w.-]+)'\)/g)]
+    expect(files).toHaveLength(commandFiles.length)
+    const onMachine = files.flatMap(([, names = '', file = '']) =>
+      reachesInstallation(file) ? [...names.matchAll(/'([\w-]+)'/g)].map(([, name]) => name ?? '') : [],
+    )
+    expect(unique([...all.flatMap(({ commands = [] }) => commands), ...reading])).toEqual(unique(onMachine))
   })
 })
 

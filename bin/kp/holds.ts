@@ -1,7 +1,8 @@
 import type { Command } from 'commander'
 import { Option } from 'commander'
-import { createHold, listHolds, releaseHold } from '#lib/domains/holds/contract.ts'
+import { createHold, listHolds } from '#lib/domains/holds/contract.ts'
 import { holdKinds } from '#lib/domains/holds/rules.ts'
+import { usageFailure } from './failure.ts'
 import type { CommandSession } from './session.ts'
 
 async function list(session: CommandSession, { all }: { all?: boolean }): Promise<void> {
@@ -41,18 +42,18 @@ async function add(session: CommandSession, target: string, { kind, reason, unti
   )
 }
 
-async function release(session: CommandSession, id: string): Promise<void> {
-  const { terminal } = session
-  const { body } = await session.call(releaseHold, { params: { id } })
-  terminal.document(body)
-  terminal.line(terminal.good('✓ '), `${id} was released. ${body.data.target_id} can be erased again.`)
+/** Tokens cannot release holds, and `kp` has no other credential. */
+const release = ({ url }: CommandSession, id: string): never => {
+  throw usageFailure(
+    `A token cannot release a legal hold, because the next sweep deletes expired data that only the hold kept. Nothing was changed. An admin releases ${id} in the console: ${url}/admin/holds`,
+  )
 }
 
 /** Legal holds. */
 export function holdCommands(program: Command, begin: () => CommandSession): void {
   const holds = program
     .command('holds')
-    .summary('legal holds: list, add, release')
+    .summary('legal holds: list, add')
     .description('Data under a legal hold cannot be erased or swept. For admins.\n\nExample:\n  kp holds list')
   holds
     .command('list')
@@ -73,8 +74,8 @@ export function holdCommands(program: Command, begin: () => CommandSession): voi
     .action((id: string, options: AddOptions) => add(begin(), id, options))
   holds
     .command('release')
-    .summary('end a hold')
-    .description('Ends a hold. The data that it covered can be erased again.\n\nExample:\n  kp holds release hold_…')
+    .summary('show where to end a hold')
+    .description('Shows the page of the console on which an admin releases holds. A token cannot release one, because the next sweep deletes expired data that only the hold kept.\n\nExample:\n  kp holds release hold_…')
     .argument('<hold>', 'the hold’s id')
     .action((id: string) => release(begin(), id))
 }

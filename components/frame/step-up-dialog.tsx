@@ -2,6 +2,8 @@
 
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
+import { passkeyAnswer } from '#components/second-factors/passkey-button.tsx'
+import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { type Endpoint, type ProblemDocument, RequestRefused, request } from '#lib/client/request.ts'
@@ -15,29 +17,47 @@ interface StepUpDialogProps {
   onFinish: (confirmed: boolean) => void
 }
 
-/** Asks for the password. */
+/** Asks for the password, and for the second factor of an account that has one. */
 export function StepUpDialog({ open, onFinish }: StepUpDialogProps) {
   const t = useTranslations('frame.stepUp')
   const [isPending, setPending] = useState(false)
   const [password, setPassword] = useState('')
+  const [code, setCode] = useState('')
+  /** Set once the password was right and the account has a second factor. */
+  const [needsFactor, setNeedsFactor] = useState(false)
   const [problem, setProblem] = useState<ProblemDocument>()
-  const wrong = issueOf(problem, 'password') !== undefined
+  const issues = {
+    password: issueOf(problem, 'password'),
+    code: issueOf(problem, 'code'),
+    passkey: issueOf(problem, 'passkey'),
+  }
+  const isKnown = Object.values(issues).some((issue) => issue !== undefined)
   const finish = (confirmed: boolean) => {
     setPassword('')
+    setCode('')
+    setNeedsFactor(false)
     setProblem(undefined)
     onFinish(confirmed)
   }
-  async function submit() {
+  async function submit(factor: () => Promise<{ code?: string; passkey?: string } | undefined>) {
     setPending(true)
     try {
-      await request(confirmAt, { body: { password } })
+      const shown = await factor()
+      if (!shown) return
+      await request(confirmAt, { body: { password, ...shown } })
       finish(true)
     } catch (error) {
       if (!(error instanceof RequestRefused)) throw error
-      setProblem(error.problem)
+      const isFirst = !needsFactor && issueOf(error.problem, 'code') !== undefined
+      setNeedsFactor(needsFactor || isFirst)
+      setProblem(isFirst ? undefined : error.problem)
     } finally {
       setPending(false)
     }
+  }
+  const withPasskey = async () => {
+    const passkey = await passkeyAnswer()
+    return passkey === undefined ? undefined : { passkey }
   }
   return (
     <Confirm
@@ -47,9 +67,9 @@ export function StepUpDialog({ open, onFinish }: StepUpDialogProps) {
       consequences={<p>{t('text')}</p>}
       action={t('action')}
       tone="main"
-      change={{ isPending, problem: wrong ? undefined : problem, reset: () => setProblem(undefined) }}
-      isIncomplete={password === ''}
-      onConfirm={() => void submit()}
+      change={{ isPending, problem: isKnown ? undefined : problem, reset: () => setProblem(undefined) }}
+      isIncomplete={password === '' || (needsFactor && code.trim() === '')}
+      onConfirm={() => void submit(async () => (needsFactor ? { code } : {}))}
     >
       <Field
         label={t('password')}
@@ -58,9 +78,28 @@ export function StepUpDialog({ open, onFinish }: StepUpDialogProps) {
         autoComplete="current-password"
         value={password}
         onChange={({ target }) => setPassword(target.value)}
-        error={wrong ? t('wrong') : undefined}
+        error={issues.password === undefined ? undefined : t('wrong')}
         required
       />
+      {needsFactor && (
+        <>
+          <Field
+            label={t('code')}
+            hint={t('codeHint')}
+            name="code"
+            autoComplete="one-time-code"
+            maxLength={64}
+            value={code}
+            onChange={({ target }) => setCode(target.value)}
+            error={issues.code === undefined ? undefined : t('wrongCode')}
+            required
+          />
+          <Button tone="plain" aria-disabled={isPending} onClick={() => isPending || void submit(withPasskey)}>
+            {t('passkey')}
+          </Button>
+          {issues.passkey !== undefined && <p role="alert">{t('wrongPasskey')}</p>}
+        </>
+      )}
     </Confirm>
   )
 }

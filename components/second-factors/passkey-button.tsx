@@ -9,6 +9,16 @@ import { request } from '#lib/client/request.ts'
 import { SignInRefused, signInWithPasskey } from '#lib/client/sign-in.ts'
 import { startPasskeySignInAt } from './endpoints.ts'
 
+/** The response of a passkey that the browser offers, as JSON. Undefined if the person dismissed the browser's dialog. */
+export async function passkeyAnswer(): Promise<string | undefined> {
+  const { data } = await request(startPasskeySignInAt, {})
+  const { startAuthentication } = await import('@simplewebauthn/browser')
+  // The server made these options with the library of the same version.
+  const optionsJSON = data as unknown as PublicKeyCredentialRequestOptionsJSON
+  const response = await startAuthentication({ optionsJSON }).catch(() => undefined)
+  return response && JSON.stringify(response)
+}
+
 /** Signs in with a passkey that the browser offers. A dismissed dialog changes nothing. */
 export function PasskeyButton({
   next,
@@ -21,13 +31,9 @@ export function PasskeyButton({
   const t = useTranslations('signIn')
   const [isBusy, setBusy] = useState(false)
   const signIn = async () => {
-    const { data } = await request(startPasskeySignInAt, {})
-    const { startAuthentication } = await import('@simplewebauthn/browser')
-    // The server made these options with the library of the same version.
-    const optionsJSON = data as unknown as PublicKeyCredentialRequestOptionsJSON
-    const response = await startAuthentication({ optionsJSON }).catch(() => undefined)
-    if (!response) return
-    await signInWithPasskey(JSON.stringify(response))
+    const response = await passkeyAnswer()
+    if (response === undefined) return
+    await signInWithPasskey(response)
     // A full page load, because everything on the page depends on the signed-in person.
     window.location.assign(next)
   }

@@ -186,7 +186,8 @@ export const doors: Readonly<Record<Effect, Doors>> = {
   },
   /** Erases content. Its owner, the owner of the project or a policy decides; names in texts of others have a guard of their own. */
   'erase-words': {
-    inPerson: ['reviewQuarantined', 'decideReferences', 'dropErasureThread', 'decideRemainingPlace'],
+    // The next sweep deletes what only a hold kept.
+    inPerson: ['reviewQuarantined', 'decideReferences', 'dropErasureThread', 'decideRemainingPlace', 'releaseHold'],
     consulted: [
       'eraseUnit',
       'eraseSkill',
@@ -205,7 +206,6 @@ export const doors: Readonly<Record<Effect, Doors>> = {
       'decideErasureThread',
       'sweepRetention',
       'createHold',
-      'releaseHold',
       'deleteAgentDocument',
       'deleteGrimoireEntry',
       'deleteLlmExchange',
@@ -229,6 +229,7 @@ export const doors: Readonly<Record<Effect, Doors>> = {
       'exports.upkeep',
       'projects.sweep-uploads',
       'holds.delete-versions',
+      'clades.keep-terms',
     ],
   },
   /** Changes who somebody is for others: a role, an account, a password that another person sets. */
@@ -473,7 +474,6 @@ export const withoutEffect: Required<Pick<Doors, 'jobs' | 'commands'>> & { opera
     'privacy.notify',
     'privacy.tell-admin',
     'privacy.send-status-links',
-    'clades.keep-terms',
     'telemetry.destroy-keys',
     'telemetry.erasure-completed',
     'idempotency.purge',

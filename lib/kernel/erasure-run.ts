@@ -144,6 +144,8 @@ export interface ErasureRunFilter {
 export interface SubjectErasures {
   /** What an erasure would delete now. It raises no fence and writes nothing. */
   dryRun(subject: Subject, now: Date): Promise<PlannedHolding[]>
+  /** Returns in how many places of texts of others an erasure of the subject would remove or leave a name. Writes nothing. */
+  namesAhead(subject: Subject, options: { redacts: boolean; now: Date }): Promise<{ removed: number; kept: number }>
   /**
    * Reserves run and receipt and enqueues the start; everything commits with the caller's transaction. Repeating a request returns the
    * same run. For a part, the same run is returned until it is done.

@@ -87,6 +87,7 @@ function laterGraph(provider: GraphStore['provider'], load: () => Promise<GraphS
     list: async (...asked) => (await store()).list(...asked),
     episodes: async (...asked) => (await store()).episodes(...asked),
     search: async (...asked) => (await store()).search(...asked),
+    namesIn: async (...asked) => (await store()).namesIn(...asked),
     factsAt: async (...asked) => (await store()).factsAt(...asked),
     episodesById: async (...asked) => (await store()).episodesById(...asked),
     texts: async (...asked) => (await store()).texts(...asked),

@@ -10,7 +10,7 @@ import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, type TestRequest, testApp } from '#lib/testing/app.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { seemingEnvelope, seemingKeyring } from '#lib/testing/keyrings.ts'
-import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
+import { type Issued, issuedAgent, type Person, releaseInPerson, signedIn } from '#lib/testing/people.ts'
 
 const hour = 3_600_000
 const day = 24 * hour
@@ -186,7 +186,7 @@ test.each(['agent', 'account'] as const)(
     const objects = async () => (await app.app.stored.objects.versions(insurance?.objectKey ?? '')).length
     expect([existsSync(keyFile), await objects(), await late()]).toEqual([true, 1, []])
 
-    await done('POST', `/v1/holds/${hold}/release`, { token: admin.token })
+    expect((await releaseInPerson(app, hold)).status).toBe(200)
     await timetable()
     expect(await retainedOf(agent)).toEqual({ documents: 1, notes: 1, entries: 1, keyrings: 1, states: 1 })
     expect([existsSync(keyFile), await objects()]).toEqual([false, 0])

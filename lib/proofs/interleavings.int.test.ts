@@ -6,7 +6,7 @@ import { type RequestState, states, transitions } from '#lib/domains/privacy-req
 import type { Subject } from '#lib/kernel/erasure-scope.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { drain } from '#lib/testing/jobs.ts'
-import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
+import { type Issued, issuedAgent, type Person, releaseInPerson, signedIn } from '#lib/testing/people.ts'
 import { sampledRuns, sampleSeed } from '#lib/testing/sampling.ts'
 import { notifiedOf, openTestSession } from '#lib/testing/subjects.ts'
 import { trace } from '#lib/testing/units.ts'
@@ -140,7 +140,7 @@ const steps: Record<string, (n: number) => Step> = {
   release: () => async (at) => {
     const [hold] = at.holds.keys()
     if (hold === undefined) return
-    const { status } = await ask('POST', `/v1/holds/${hold}/release`, { token: judge.token })
+    const { status } = await releaseInPerson(test, hold)
     if (status < 300) at.holds.delete(hold)
   },
   crash: (n) => async () => {
@@ -210,7 +210,7 @@ async function check(at: World): Promise<void> {
 async function conclude(at: World): Promise<void> {
   crashAt = undefined
   for (const hold of at.holds.keys()) {
-    expect((await ask('POST', `/v1/holds/${hold}/release`, { token: judge.token })).status).toBe(200)
+    expect((await releaseInPerson(test, hold)).status).toBe(200)
     at.holds.delete(hold)
   }
   for (let n = 0; n < 3; n++) {
@@ -249,7 +249,7 @@ it(`no order of requests, cancels, holds, releases, retries, crashes and clocks 
         await conclude(at)
       } finally {
         crashAt = undefined
-        for (const hold of at.holds.keys()) await ask('POST', `/v1/holds/${hold}/release`, { token: judge.token })
+        for (const hold of at.holds.keys()) await releaseInPerson(test, hold)
       }
     }),
     { seed: sampleSeed, numRuns: stories },

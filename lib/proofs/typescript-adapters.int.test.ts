@@ -238,6 +238,10 @@ describe.skipIf(!isReady)('the example application in TypeScript', () => {
     await storage.bucket(name).file(key).save('second', { resumable: false })
     const versions = async () => (await storage.bucket(name).getFiles({ versions: true }))[0].length
     expect(await versions()).toBe(2)
+    const other = key.replace(project, 'prj_other')
+    for (const foreign of [other, `${project}/report.txt`, `${key}/more`, `${project}/`, ''])
+      await expect(files.delete(foreign)).rejects.toThrow('Nothing was deleted.')
+    expect(await versions()).toBe(2)
     await files.delete(key)
     expect(await versions()).toBe(0)
     await recorder.close()

@@ -17,6 +17,7 @@ export interface UploadOptions {
   thread?: string
 }
 
+const uploadedName = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}(?:\.\w{1,10})?$/
 const extensionForm = /\.\w{1,10}$/
 const textTypes = /^(?:text\/|application\/(?:json|xml|x-ndjson|yaml))/
 /** Characters of a text that are compared with the messages. */
@@ -56,9 +57,15 @@ export class RecordedUploads {
     return key
   }
 
-  /** Deletes all versions of an object. */
-  delete(key: string): Promise<void> {
-    return this.#bucket.remove(key)
+  /**
+   * Deletes all versions of an object that {@link upload} returned the key of, in any process of the application.
+   * @throws RangeError for any other key: the bucket may also contain files of others
+   */
+  async delete(key: string): Promise<void> {
+    const [project, name, ...more] = key.split('/')
+    if (project !== this.#recorder.project || more.length > 0 || !uploadedName.test(name ?? ''))
+      throw new RangeError('This key is not of an upload of the project. Nothing was deleted.')
+    await this.#bucket.remove(key)
   }
 }
 

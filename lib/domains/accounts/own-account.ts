@@ -25,6 +25,14 @@ import {
   passwordFault,
   passwordFaultText,
 } from './rules.ts'
+import { passkeyResponse } from './second-factors/passkeys.ts'
+import {
+  SecondFactorRefusal,
+  type SecondFactorVerification,
+  secondFactorVerification,
+} from './second-factors/verification.ts'
+
+const confirmedFactor = { confirmedAt: { not: null } } as const
 
 /**
  * Returns the signed-in account.
@@ -88,7 +96,11 @@ const change = ({ tries, unsuppress }: Pick<AccountsDeps, 'tries' | 'unsuppress'
     if (account.mustChangePassword) await unsuppress(ctx.tx, 'email', account.email)
     await endLinks(ctx.tx, id, ctx.now)
     const count = await endSessions(ctx.tx, id, ctx.now, ctx.actor.sessionId)
-    await ctx.tx.session.updateMany({ where: { id: ctx.actor.sessionId ?? '' }, data: { passwordAt: ctx.now } })
+    // A person with a second factor confirms with it: see {@link confirmPassword}.
+    await ctx.tx.session.updateMany({
+      where: { id: ctx.actor.sessionId ?? '', account: { factors: { none: confirmedFactor } } },
+      data: { passwordAt: ctx.now },
+    })
     return {
       resourceId: id,
       body: { data: { sessions_ended: count } },
@@ -96,7 +108,22 @@ const change = ({ tries, unsuppress }: Pick<AccountsDeps, 'tries' | 'unsuppress'
     }
   })
 
-const confirm = ({ tries }: Pick<AccountsDeps, 'tries'>) =>
+/** Whether the response is of a passkey of the account, and was not used before. */
+async function usesPasskey(
+  tx: Transaction,
+  { accountOfPasskey }: SecondFactorVerification,
+  { accountId, response, now }: { accountId: string; response: string; now: Date },
+): Promise<boolean> {
+  const parsed = passkeyResponse(response)
+  const found = parsed && (await accountOfPasskey(parsed, now))
+  return found?.accountId === accountId && found.useUp(tx)
+}
+
+/**
+ * The guard of operations that need a recently entered password. An account with a second factor needs it here too, in every session: one
+ * that was open before the factor was added, or whose cookie somebody copied, does not pass with the password alone.
+ */
+const confirm = ({ tries }: Pick<AccountsDeps, 'tries'>, verification: SecondFactorVerification) =>
   mutation(confirmPassword, async ({ tx, now, actor }, { body }) => {
     const id = accountOf({ actor })
     await countPasswordTry(tries, id)
@@ -108,6 +135,19 @@ const confirm = ({ tries }: Pick<AccountsDeps, 'tries'>) =>
       )
     if (!(await isPassword(account?.passwordHash, body.password)))
       throw invalid(['password'], 'is not the password of this account')
+    if (body.passkey !== undefined) {
+      if (!(await usesPasskey(tx, verification, { accountId: id, response: body.passkey, now })))
+        throw invalid(['passkey'], 'is not a valid response of a passkey of this account. Try again.')
+    } else
+      await verification.requireSecondFactor(id, body.code, now).catch((error: unknown) => {
+        if (!(error instanceof SecondFactorRefusal)) throw error
+        throw invalid(
+          ['code'],
+          error.reason === 'needed'
+            ? 'must be a code of the authenticator app or a recovery code. A passkey is possible instead.'
+            : 'is wrong, or was used before. Enter the current code of the app, or a recovery code.',
+        )
+      })
     const sessionId = actor.sessionId ?? ''
     // The condition on the hash makes a concurrent password change win.
     const { count } = await tx.session.updateMany({
@@ -123,10 +163,10 @@ const confirm = ({ tries }: Pick<AccountsDeps, 'tries'>) =>
   })
 
 /** Use cases of people for their own password. */
-export const ownPassword = (deps: Pick<AccountsDeps, 'tries' | 'unsuppress'>) => ({
+export const ownPassword = (db: Database, deps: AccountsDeps) => ({
   checkPassword: check(deps),
   changePassword: change(deps),
-  confirmPassword: confirm(deps),
+  confirmPassword: confirm(deps, secondFactorVerification(db, deps)),
 })
 
 const viewOf = (

@@ -246,7 +246,7 @@ const accountFunctions = (db: Database, deps: AccountsDeps) => ({
 export const accountsService = (db: Database, deps: AccountsDeps) => ({
   ...signInUseCases(db, deps),
   ...ownIdentities(db, deps),
-  ...ownPassword(deps),
+  ...ownPassword(db, deps),
   ...ownFactors(db, deps),
   ...factorRequirement(db, deps),
   ...ownSessions(db),

@@ -20,7 +20,11 @@ import {
 import { dropFactors } from './second-factors/own-factors.ts'
 import { passkeyResponse } from './second-factors/passkeys.ts'
 import type { SignInWay } from './second-factors/rules.ts'
-import { type SecondFactorVerification, secondFactorVerification } from './second-factors/verification.ts'
+import {
+  SecondFactorRefusal,
+  type SecondFactorVerification,
+  secondFactorVerification,
+} from './second-factors/verification.ts'
 import { enqueueNotice } from './writes.ts'
 
 export interface SignInVisit {
@@ -89,6 +93,7 @@ const verifyPassword =
 
 /**
  * Opens a session for a verified identity. Undefined when the password changed after its verification.
+ * @throws SecondFactorRefusal for an account with a second factor that was not shown
  * @throws Problem `forbidden` for a closed account
  * @throws Problem `fenced` for an account whose erasure waits, if sign-in stops meanwhile
  */
@@ -99,6 +104,7 @@ const openSession =
     account: { id: string; passwordHash?: string },
     visit: SignInVisit,
     by: SignInWay,
+    isFactorShown = true,
   ): Promise<OpenSession | undefined> => {
     const now = pipeline.clock.now()
     // The update locks the row: a concurrent password change either ends this session or prevents it.
@@ -108,6 +114,9 @@ const openSession =
       select: { id: true, email: true, suspendedAt: true, deactivatedAt: true },
     })
     if (!record) return undefined
+    // One that was added since the password was verified ended all other sessions before this one existed.
+    if (!isFactorShown && (await tx.accountFactor.count({ where: { accountId: record.id, confirmedAt: { not: null } } })))
+      throw new SecondFactorRefusal('needed')
     if (record.deactivatedAt)
       throw new Problem('forbidden', 'An admin closed this account. Your data and your rights over it are unchanged.')
     if (record.suspendedAt && graceSignIn === 'stop')
@@ -154,7 +163,11 @@ const signIn =
     known: RememberedSignIns,
     verify: ReturnType<typeof verifyPassword>,
     { requireSecondFactor }: Pick<SecondFactorVerification, 'requireSecondFactor'>,
-    openWithPassword: (account: Credentials, visit: SignInVisit) => Promise<OpenSession | undefined>,
+    openWithPassword: (
+      account: Credentials,
+      visit: SignInVisit,
+      isFactorShown: boolean,
+    ) => Promise<OpenSession | undefined>,
   ) =>
   async (
     credentials: { email: string; password: string; code?: string | undefined },
@@ -172,8 +185,7 @@ const signIn =
     // networks an account signs in.
     if (refusal && !((await known.has(email, visit.limitKey, now)) && account)) throw refusal
     if (!account) return undefined
-    await requireSecondFactor(account.id, code, now)
-    return openWithPassword(account, visit)
+    return openWithPassword(account, visit, await requireSecondFactor(account.id, code, now))
   }
 
 /**
@@ -311,8 +323,8 @@ export function signInUseCases(db: Database, deps: AccountsDeps) {
   const verify = verifyPassword(db, deps)
   const open = openSession(deps, known, audit)
   const secondFactors = secondFactorVerification(db, deps)
-  const openWithPassword = (account: Credentials, visit: SignInVisit): Promise<OpenSession | undefined> =>
-    pipeline.transaction((tx) => open(tx, account, visit, 'password'))
+  const openWithPassword = (account: Credentials, visit: SignInVisit, isFactorShown = false) =>
+    pipeline.transaction((tx) => open(tx, account, visit, 'password', isFactorShown))
   return {
     verifyPassword: verify,
     openSession: openWithPassword,

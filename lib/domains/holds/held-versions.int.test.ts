@@ -6,7 +6,7 @@ import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { rowsOf } from '#lib/testing/everything.ts'
 import { drain } from '#lib/testing/jobs.ts'
-import { type Issued, issuedAgent, passwordEntered, signedIn } from '#lib/testing/people.ts'
+import { type Issued, issuedAgent, passwordEntered, releaseInPerson, signedIn } from '#lib/testing/people.ts'
 import { dataOf, eraseWholeProject, madeConversation, madeMessage, madeProject } from '#lib/testing/projects.ts'
 import { skillMd } from '#lib/testing/skills.ts'
 import { type MadeSubject, madeSubject } from '#lib/testing/subjects.ts'
@@ -33,7 +33,7 @@ async function holdOn(kind: string, target_id: string, more: Record<string, unkn
   return json.data.id
 }
 async function released(id: string): Promise<void> {
-  expect((await ask('POST', `/v1/holds/${id}/release`, admin)).status).toBe(200)
+  expect((await releaseInPerson(test, id)).status).toBe(200)
 }
 interface Version {
   table_name: string

@@ -306,6 +306,10 @@ const ErasurePlanView = z
     ),
     total: z.number().int(),
     retained: z.array(z.strictObject({ what: z.string(), ground: z.string(), until: z.string().nullable() })),
+    names: z
+      .strictObject({ removed: z.number().int(), kept: z.number().int() })
+      .optional()
+      .meta({ description: 'With `redact`: places of your names in texts of others, as they are now' }),
     remaining_projects: z.number().int().optional().meta({
       description: 'Owned open projects that others use. An erasure keeps them',
     }),
@@ -327,7 +331,7 @@ export const planErasure = operation({
   // Computing a plan costs as much as preparing an erasure.
   limit: 'write',
   status: 200,
-  query: z.strictObject({ agent_id: RequestedAgentId.optional() }),
+  query: z.strictObject({ agent_id: RequestedAgentId.optional(), redact: z.enum(['true', 'false']).optional() }),
   output: z.strictObject({ data: ErasurePlanView }),
   refusals: ['not_found'],
 })

@@ -127,7 +127,7 @@ export interface ParticipantPorts {
 /** What privacy requests need from the erasure engine. */
 export type RequestErasures = Pick<
   SubjectErasures,
-  'dryRun' | 'begin' | 'run' | 'byAudit' | 'runs' | 'open' | 'lock' | 'retry'
+  'dryRun' | 'namesAhead' | 'begin' | 'run' | 'byAudit' | 'runs' | 'open' | 'lock' | 'retry'
 >
 /** What privacy requests need from exports. */
 export interface ExportCopies {

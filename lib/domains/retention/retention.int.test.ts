@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished }
 import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { blockedBy } from '#lib/testing/blocked.ts'
-import { type Issued, issuedAgent, signedIn } from '#lib/testing/people.ts'
+import { type Issued, issuedAgent, releaseInPerson, signedIn } from '#lib/testing/people.ts'
 import { sop, trace } from '#lib/testing/units.ts'
 import { dryRunRetention } from './contract.ts'
 import { RetentionManager, type RetentionPeriods } from './retention-manager.ts'
@@ -324,7 +324,7 @@ describe('records under a legal hold', () => {
     const soon = new Date(test.clock.now().getTime() + 3_600_000)
     await hold('unit', ids[1] ?? '', { expires_at: soon.toISOString() })
     expect(await sweepNow()).toBe(0)
-    expect((await ask('POST', `/holds/${released}/release`)).status).toBe(200)
+    expect((await releaseInPerson(test, released)).status).toBe(200)
     expect(await sweepNow()).toBe(1)
     const at = (time: Date) => new RetentionManager({ ...test.app.stores, clock: { now: () => time } }, asDocumented)
     expect(await at(new Date(soon.getTime() - 1)).runSweep()).toBe(0)

@@ -239,6 +239,8 @@ export interface GraphStore {
     tx: Transaction,
     ended?: readonly string[],
   ): Promise<GraphOutcome>
+  /** Where these names occur in a group, as a change finds them: for a preview, which changes nothing. */
+  namesIn(group: string, names: readonly string[], tx: Transaction): Promise<NameLocation[]>
   /** Deletes the outcomes stored under keys with this prefix. */
   forget(keyPrefix: string): Promise<void>
   /** Those of the uuids that are episodes, with their groups. It includes other groups, so that a foreign episode is recognised. */

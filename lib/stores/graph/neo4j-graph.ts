@@ -6,6 +6,7 @@ import { neo4jCountGroup, neo4jDropGroup } from './neo4j-groups.ts'
 import { neo4jIndexes, type WordIndexes } from './neo4j-indexes.ts'
 import { neo4jListGroup } from './neo4j-listing.ts'
 import { neo4jNeighbourhood } from './neo4j-neighbourhood.ts'
+import { neo4jNameMentions } from './neo4j-names.ts'
 import { makeGroup, neo4jChangePage } from './neo4j-pages.ts'
 import { neo4jCutUngrouped, neo4jReadPage } from './neo4j-reading.ts'
 import { neo4jResidue } from './neo4j-residue.ts'
@@ -86,6 +87,8 @@ export function neo4jGraph(url: string): GraphStore {
         await writing((ask) => ask(makeGroup, { group: page[0] }))
         return writing((ask) => neo4jChangePage({ ask, seek, words }, page))
       }),
+    namesIn: (group, names) =>
+      withWords((words) => reading((ask) => neo4jNameMentions({ ask, seek: ask }, group, names, false, words))),
     forget: (keyPrefix) =>
       writing(
         async (ask) =>

@@ -142,6 +142,7 @@ export const postgresGraph = (db: Database): GraphStore => ({
       told: change.told,
     }
   },
+  namesIn: (group, names, tx) => postgresNameMentions(tx, group, names, false),
   // Nothing to delete: pages are recorded in the transaction that erased them.
   async forget() {},
   async groupsOf(episodes, tx) {

@@ -203,6 +203,12 @@ def versions(endpoint: str, name: str) -> list[int]:
     uploads = RecordedUploads(GcsBucket(bucket), running["recorder"])
     key = uploads.upload("a.txt", "first", "text/plain")
     bucket.blob(key).upload_from_string("second")
+    for other in (f"other/{key.partition('/')[2]}", f"{key}/more", f"{key.partition('/')[0]}/report.txt", ""):
+        try:
+            uploads.delete(other)
+        except ValueError:
+            continue
+        raise AssertionError(other)
     before = len(list(bucket.list_blobs(versions="true")))
     uploads.delete(key)
     return [before, len(list(bucket.list_blobs(versions="true")))]

@@ -12,6 +12,7 @@ from .recorder import ErasedThread, Recorder, Value, current_thread
 __all__ = ["Bucket", "ErasedThread", "GcsBucket", "RecordedUploads", "Recorder", "S3Bucket"]
 
 _EXTENSION = re.compile(r"\.\w{1,10}$", re.ASCII)
+_UPLOADED_NAME = re.compile(r"[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}(?:\.\w{1,10})?", re.ASCII)
 _TEXT_TYPES = re.compile(r"(?:text/|application/(?:json|xml|x-ndjson|yaml))")
 # Characters of a text that are compared with the messages.
 _MOST_COMPARED = 1_000_000
@@ -106,5 +107,11 @@ class RecordedUploads:
         return await asyncio.to_thread(self.upload, name, body, content_type, thread=thread)
 
     def delete(self, key: str) -> None:
-        """Deletes all versions of an object."""
+        """Deletes all versions of an object that `upload` returned the key of, in any process of the application.
+
+        :raises ValueError: for any other key: the bucket may also contain files of others
+        """
+        project, _, name = key.partition("/")
+        if project != self._recorder.project or _UPLOADED_NAME.fullmatch(name) is None:
+            raise ValueError("This key is not of an upload of the project. Nothing was deleted.")
         self._bucket.remove(key)

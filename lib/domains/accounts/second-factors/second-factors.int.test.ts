@@ -1,8 +1,11 @@
 import { AuthenticatorEmulator, PasskeysCredentialsMemoryRepository, WebAuthnEmulator } from 'nid-webauthn-emulator'
 import { Secret, TOTP } from 'otpauth'
+import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { publicUrl } from '#lib/config/env.ts'
+import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { blockedBy } from '#lib/testing/blocked.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { type Mailbox, mailbox } from '#lib/testing/mailbox.ts'
 import { type Person, signedIn } from '#lib/testing/people.ts'
@@ -342,6 +345,90 @@ describe('second factors', () => {
       ['POST', '/api/account/recovery-codes'],
     ] as const)
       expect((await test.fetch(method, path, { ...(method === 'POST' && { body: { name: 'A' } }) })).status).toBe(401)
+  })
+})
+
+describe('confirming the password', () => {
+  const confirm = (person: Someone, factor: Record<string, string> = {}, password = person.password) =>
+    test.fetch('POST', '/api/account/confirm', { ...person, body: { password, ...factor } })
+  const faults = async (response: ReturnType<typeof confirm>) => {
+    const { status, json } = await response
+    return [status, json.issues?.map(({ path }: { path: string[] }) => path.join('.'))]
+  }
+  const isRecent = async (person: Someone) =>
+    (await test.fetch('POST', '/api/account/recovery-codes', { ...person, body: {} })).json.code !== 'step_up_required'
+  /** Gives the present session what one has that was opened before the factor, or whose cookie somebody copied. */
+  const asOlderSession = ({ accountId }: Someone) =>
+    test.db.prisma.session.updateMany({ where: { accountId }, data: { signedInWith: null, passwordAt: null } })
+
+  it('needs a code of the account, once, in a session that was opened without it', async () => {
+    const person = await signedIn(test)
+    const { codeAt } = await withApp(person)
+    await asOlderSession(person)
+    test.clock.advance(minute)
+    expect(await faults(confirm(person))).toEqual([422, ['code']])
+    // A code with a wrong password is not used up.
+    const code = codeAt()
+    expect(await faults(confirm(person, { code }, 'a guess'))).toEqual([422, ['password']])
+    expect(await isRecent(person)).toBe(false)
+    expect((await confirm(person, { code })).status).toBe(200)
+    expect(await faults(confirm(person, { code }))).toEqual([422, ['code']])
+  })
+
+  it('accepts a recovery code, and no wrong code', async () => {
+    const person = await signedIn(test)
+    const { recoveryCodes } = await withApp(person)
+    await asOlderSession(person)
+    expect(await faults(confirm(person, { code: '000000' }))).toEqual([422, ['code']])
+    expect((await confirm(person, { code: recoveryCodes[0] ?? '' })).status).toBe(200)
+    expect(await isRecent(person)).toBe(true)
+  })
+
+  it('accepts a passkey of the account once, and none of another account', async () => {
+    const [person, other] = [await signedIn(test), await signedIn(test)]
+    const [{ device }, others] = [await withPasskey(person), await withPasskey(other)]
+    await asOlderSession(person)
+    const answer = async (by: WebAuthnEmulator) => JSON.stringify(by.getJSON(origin(), await signInOptions()))
+    for (const passkey of [await answer(others.device), 'not JSON', '{}'])
+      expect(await faults(confirm(person, { passkey }))).toEqual([422, ['passkey']])
+    test.clock.advance(minute)
+    const passkey = await answer(device)
+    expect((await confirm(person, { passkey })).status).toBe(200)
+    expect(await faults(confirm(person, { passkey }))).toEqual([422, ['passkey']])
+  })
+
+  it('is not replaced by a new password, which only the account without a second factor confirms', async () => {
+    const change = (person: Someone) =>
+      test.fetch('POST', '/api/account/password', {
+        ...person,
+        body: { current_password: person.password, new_password: 'quite another password 7' },
+      })
+    const [plain, person] = [await signedIn(test), await signedIn(test)]
+    await withApp(person)
+    for (const one of [plain, person]) await asOlderSession(one)
+    for (const one of [plain, person]) expect((await change(one)).status).toBe(200)
+    expect([await isRecent(plain), await isRecent(person)]).toEqual([true, false])
+  })
+
+  it('is needed for a sign-in that began before the factor was added', async () => {
+    const person = await signedIn(test)
+    const adding = new pg.Client({ connectionString: test.ownerUrl })
+    await adding.connect()
+    try {
+      await adding.query('BEGIN')
+      await adding.query('SELECT FROM accounts WHERE id = $1 FOR NO KEY UPDATE', [person.accountId])
+      const signingIn = outcome(signIn(person))
+      await blockedBy(adding)
+      await adding.query(
+        `INSERT INTO account_factors (id, account_id, kind, name, created_at, confirmed_at, totp_secret)
+         VALUES ($1, $2, 'totp', 'Phone', now(), now(), 'sealed')`,
+        [newId('fct'), person.accountId],
+      )
+      await adding.query('COMMIT')
+      expect(await signingIn).toBe('needed')
+    } finally {
+      await adding.end()
+    }
   })
 })
 

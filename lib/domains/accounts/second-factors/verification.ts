@@ -112,7 +112,7 @@ async function refuseLocked(db: Database, accountId: string, now: Date): Promise
   })
 }
 
-/** Verifies second factors at sign-in. */
+/** Verifies second factors, at sign-in and where the password is confirmed. */
 export const secondFactorVerification = (
   db: Database,
   { challenges, totpKey, party }: Pick<AccountsDeps, 'challenges' | 'totpKey' | 'party'>,
@@ -120,12 +120,13 @@ export const secondFactorVerification = (
   /**
    * Verifies the code of an account whose password was right. Does nothing for an account without a second factor. A code works once.
    * Ten wrong codes in a row lock codes for an hour.
+   * @returns whether the account has a second factor
    * @throws SecondFactorRefusal
    * @throws Problem `rate_limited`
    */
-  async requireSecondFactor(accountId: string, code: string | undefined, now: Date): Promise<void> {
+  async requireSecondFactor(accountId: string, code: string | undefined, now: Date): Promise<boolean> {
     const factors = await db.prisma.accountFactor.count({ where: { accountId, confirmedAt: { not: null } } })
-    if (factors === 0) return
+    if (factors === 0) return false
     if (code === undefined || code.trim() === '') throw new SecondFactorRefusal('needed')
     await refuseLocked(db, accountId, now)
     const isAccepted = isRecoveryCode(code)
@@ -136,6 +137,7 @@ export const secondFactorVerification = (
       data: isAccepted ? { wrongCodes: 0, wrongCodeAt: null } : { wrongCodes: { increment: 1 }, wrongCodeAt: now },
     })
     if (!isAccepted) throw new SecondFactorRefusal('wrong')
+    return true
   },
 
   /**

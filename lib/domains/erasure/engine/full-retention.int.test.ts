@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import type { Subject } from '#lib/kernel/erasure-scope.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { drain } from '#lib/testing/jobs.ts'
-import { issuedAgent, signedIn } from '#lib/testing/people.ts'
+import { issuedAgent, releaseInPerson, signedIn } from '#lib/testing/people.ts'
 import { trace } from '#lib/testing/units.ts'
 
 let test: TestApp
@@ -33,7 +33,7 @@ async function hold(kind: string, target_id: string, expires_at?: string) {
   const { token } = await issuedAgent(test, ['admin'])
   const body = { kind, target_id, reason: 'a court asked for it', expires_at }
   const { id } = (await test.fetch('POST', '/v1/holds', { token, body })).json.data
-  return { id, release: () => test.fetch('POST', `/v1/holds/${id}/release`, { token }) }
+  return { id, release: () => releaseInPerson(test, id) }
 }
 const begin = (subject: Subject) =>
   test.db.transaction((tx) =>

@@ -206,17 +206,36 @@ export async function explainPart(
   return { planned, verdicts, unanswered: [...unanswered] }
 }
 
-/** Returns what an erasure of the subject would erase. It raises no fence and writes nothing. */
-export async function dryRunOf(
-  { db, dataSources, holds, subjects }: DryRunDeps,
-  subject: Subject,
-  now: Date,
-): Promise<PlannedHolding[]> {
-  const target = await db.transaction(async (tx) => {
+/** The subject with all of its agents and participations. */
+async function wholeSubject({ db, subjects }: Pick<DryRunDeps, 'db' | 'subjects'>, subject: Subject): Promise<Subject> {
+  return db.transaction(async (tx) => {
     const agents = await subjects.agentsOf(tx, subject)
-    const participants = await subjects.participantsOf(tx, subject)
-    const whole = { account: subject.account, agents, ...participating(participants) }
-    return planTargetOf(tx, { subject: whole }, holds, now)
+    return { account: subject.account, agents, ...participating(await subjects.participantsOf(tx, subject)) }
   })
+}
+
+/** Returns what an erasure of the subject would erase. It raises no fence and writes nothing. */
+export async function dryRunOf(deps: DryRunDeps, subject: Subject, now: Date): Promise<PlannedHolding[]> {
+  const { db, dataSources, holds } = deps
+  const whole = await wholeSubject(deps, subject)
+  const target = await db.transaction((tx) => planTargetOf(tx, { subject: whole }, holds, now))
   return dryRun(dataSources, target, db, now)
+}
+
+/** Returns in how many places of texts of others an erasure of the subject would remove or leave a name. It writes nothing. */
+export async function namesAheadOf(
+  deps: DryRunDeps,
+  subject: Subject,
+  options: { redacts: boolean; now: Date },
+): Promise<{ removed: number; kept: number }> {
+  const scope = { subject: await wholeSubject(deps, subject) }
+  const all = { removed: 0, kept: 0 }
+  for (const dataSource of deps.dataSources) {
+    if (!dataSource.namesAhead) continue
+    const { namesAhead } = dataSource
+    const { removed, kept } = await deps.db.transaction((tx) => namesAhead(scope, tx, options), timeFor(dataSource))
+    all.removed += removed
+    all.kept += kept
+  }
+  return all
 }

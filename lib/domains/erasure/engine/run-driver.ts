@@ -28,7 +28,7 @@ import {
 } from '../runs/runs.ts'
 import { recordErasures } from './in-request.ts'
 import { planLateWrites } from './late-writes.ts'
-import { dryRunOf, explainPart } from './planning.ts'
+import { dryRunOf, explainPart, namesAheadOf } from './planning.ts'
 import { enqueueRechecks, recheckRun } from './recheck.ts'
 import { queuedJobKeys } from './repository.ts'
 import { runStart } from './start.ts'
@@ -226,6 +226,7 @@ function subjectEngine(deps: EngineDeps): SubjectEngine {
     cancel: (tx, runId) => cancelRun(tx, runId, deps),
 
     dryRun: (subject, now) => dryRunOf(deps, subject, now),
+    namesAhead: (subject, options) => namesAheadOf(deps, subject, options),
 
     async run(runId, tx = db.prisma) {
       const run = await tx.erasureRun.findUnique({ where: { id: runId } })

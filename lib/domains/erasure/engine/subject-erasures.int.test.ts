@@ -7,7 +7,7 @@ import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { blockedBy } from '#lib/testing/blocked.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { createNotes, type NotesControl, noteDataSource, notesOf, writeNotes } from '#lib/testing/notes.ts'
-import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
+import { type Issued, issuedAgent, type Person, releaseInPerson, signedIn } from '#lib/testing/people.ts'
 import { sampled } from '#lib/testing/sampling.ts'
 import { trace } from '#lib/testing/units.ts'
 
@@ -89,7 +89,7 @@ const hold = async (kind: string, target_id: string, more = {}) => {
   })
   if (status !== 201) throw new Error(text)
   const id: string = json.data.id
-  return { id, release: () => test.fetch('POST', `/v1/holds/${id}/release`, { token: admin.token }) }
+  return { id, release: () => releaseInPerson(test, id) }
 }
 const isStored = async (unit: string) => (await test.db.prisma.unit.count({ where: { id: unit } })) > 0
 

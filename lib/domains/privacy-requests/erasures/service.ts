@@ -94,10 +94,14 @@ function createPlan({ erasures, expectedRetention }: Pick<PrivacyDeps, 'erasures
   }
 }
 
-const planOwn = ({ db }: Pick<PrivacyDeps, 'db'>, plan: Plan) =>
-  read(planErasure, async (ctx, { query: { agent_id } }) => {
+const planOwn = ({ db, erasures }: Pick<PrivacyDeps, 'db' | 'erasures'>, plan: Plan) =>
+  read(planErasure, async (ctx, { query: { agent_id, redact } }) => {
     const subject = subjectFor(ctx, agent_id)
     const data = await plan(subject, ctx.now)
+    const names =
+      redact === undefined
+        ? undefined
+        : await erasures.namesAhead(subject, { redacts: redact === 'true' && agent_id === undefined, now: ctx.now })
     const [remaining, unclaimed] = [
       await countRemainingProjects(db, subject),
       subject.account === null ? 0 : await countUnclaimedParticipations(db, subject.account),
@@ -106,6 +110,7 @@ const planOwn = ({ db }: Pick<PrivacyDeps, 'db'>, plan: Plan) =>
       body: {
         data: {
           ...data,
+          ...(names && { names }),
           remaining_projects: remaining,
           ...(unclaimed > 0 && { unclaimed_participations: unclaimed }),
         },

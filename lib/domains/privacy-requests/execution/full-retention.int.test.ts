@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { issuedAgent } from '#lib/testing/people.ts'
+import { issuedAgent, releaseInPerson } from '#lib/testing/people.ts'
 import { type PrivacyTest, privacyTest } from '#lib/testing/privacy.ts'
 import { openTestSession, personWithPassword } from '#lib/testing/subjects.ts'
 
@@ -45,7 +45,7 @@ it('an erasure under a hold on the person erases nothing, restores access with a
   const detail = await test.fetch('GET', `/api/erasures/${runs[0].run_id}`, { cookie })
   expect(detail.json.data.receipt_id).toBeNull()
 
-  await test.fetch('POST', `/v1/holds/${hold}/release`, { token: officer.token })
+  await releaseInPerson(test, hold)
   await kit.work()
   const done = await kit.adminRead(id)
   expect([done.state, done.parts[0].outcome.nothing_erased]).toEqual(['completed', false])

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { mayBecome, type parties, type RequestState } from '#lib/domains/privacy-requests/rules.ts'
 import { drain } from '#lib/testing/jobs.ts'
-import { issuedAgent } from '#lib/testing/people.ts'
+import { issuedAgent, releaseInPerson } from '#lib/testing/people.ts'
 import { type PrivacyTest, privacyTest } from '#lib/testing/privacy.ts'
 import { sampledRuns, sampleSeed } from '#lib/testing/sampling.ts'
 import { personWithPassword } from '#lib/testing/subjects.ts'
@@ -122,7 +122,7 @@ it('any order of steps keeps to the transition table, erases nothing under a hol
         },
         release: async () => {
           if (hold === undefined) return
-          await kit.test.fetch('POST', `/v1/holds/${hold}/release`, { token: officer.token })
+          await releaseInPerson(kit.test, hold)
           hold = undefined
         },
         wait: async () => kit.test.clock.advance(13 * hour),

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { plusYears } from '#lib/domains/erasure/rules.ts'
 import { receiptText } from '#lib/kernel/receipt-texts.ts'
-import { issuedAgent } from '#lib/testing/people.ts'
+import { issuedAgent, releaseInPerson } from '#lib/testing/people.ts'
 import { type PrivacyTest, privacyTest } from '#lib/testing/privacy.ts'
 import { personWithPassword } from '#lib/testing/subjects.ts'
 import { trace } from '#lib/testing/units.ts'
@@ -208,7 +208,7 @@ describe('the lifecycle of each kind of request', () => {
       ).until
     expect(await requestUntil()).toBeNull()
     test.clock.advance(48 * hour)
-    await test.fetch('POST', `/v1/holds/${hold.json.data.id}/release`, { token: officer.token })
+    await releaseInPerson(test, hold.json.data.id)
     await kit.work()
     const done = await kit.adminRead(id)
     expect([done.state, done.receipt_id]).toEqual(['completed', partly.receipt_id])

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { issuedAgent } from '#lib/testing/people.ts'
+import { issuedAgent, releaseInPerson } from '#lib/testing/people.ts'
 import { type PrivacyTest, privacyTest } from '#lib/testing/privacy.ts'
 import { type MadePerson, personWithPassword } from '#lib/testing/subjects.ts'
 import { trace } from '#lib/testing/units.ts'
@@ -143,7 +143,7 @@ describe('an erasure that a legal hold keeps open', () => {
 
     // Simulates an address that an old version, or an unsent email, left.
     await test.db.prisma.privacyRequest.update({ where: { id: other }, data: { contact: held.contact } })
-    await test.fetch('POST', `/v1/holds/${hold.json.data.id}/release`, { token: officer.token })
+    await releaseInPerson(test, hold.json.data.id)
     await kit.work()
     expect([(await rowOf(id)).state, (await rowOf(id)).contact, (await rowOf(other)).contact]).toEqual([
       'completed',

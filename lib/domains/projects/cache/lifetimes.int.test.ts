@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { LineView } from '#lib/domains/compliance/contract.ts'
 import { redisCache } from '#lib/stores/cache/redis.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
-import { issuedAgent, signedIn } from '#lib/testing/people.ts'
+import { issuedAgent, releaseInPerson, signedIn } from '#lib/testing/people.ts'
 import { isRedisInstalled, startRedis, type TestRedis } from '#lib/testing/redis.ts'
 
 const day = 86_400
@@ -77,9 +77,7 @@ describe.skipIf(!(await isRedisInstalled()))('TTLs of keys of connected applicat
     expect(hold.status).toBe(201)
     await limit()
     expect(await ends(['app:answers:unlimited', 'app:süß:list'])).toEqual([-1, -1])
-    const released = await test.fetch('POST', `/v1/holds/${hold.json.data.id}/release`, {
-      token: admin.token,
-    })
+    const released = await releaseInPerson(test, hold.json.data.id)
     expect([released.status, released.text]).toEqual([200, expect.any(String)])
 
     await limit()

@@ -10,7 +10,7 @@ import {
   startConversation as talkIn,
 } from '#lib/testing/conversations.ts'
 import { drain } from '#lib/testing/jobs.ts'
-import { issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
+import { issuedAgent, type Person, releaseInPerson, signedIn } from '#lib/testing/people.ts'
 import { eraseWholeProject } from '#lib/testing/projects.ts'
 import { sideStore, sideStoreDataSource } from '#lib/testing/side-store.ts'
 
@@ -474,7 +474,7 @@ describe('a slow store', () => {
       const isIt = 'part' in scope && scope.part.id === first(made)
       if (asked !== 'plan' || !isIt || ++searched > 1) return
       const { json } = await test.fetch('POST', '/v1/holds', { token: admin.token, body })
-      await test.fetch('POST', `/v1/holds/${json.data.id}/release`, { token: admin.token })
+      await releaseInPerson(test, json.data.id)
     }
     await erase(made)
     await until(() => entriesOf(first(made)) === 0)
@@ -640,7 +640,7 @@ describe('a legal hold on the project', () => {
       response.json.held,
     ])
     expect((await test.fetch('GET', at(made, first(made)), { cookie: made.owner.cookie })).status).toBe(200)
-    await test.fetch('POST', `/v1/holds/${set.json.data.id}/release`, { token: admin.token })
+    await releaseInPerson(test, set.json.data.id)
     await drain(test)
     expect((await runOf(response)).state).toBe('done')
     expect([await isStored(first(made)), entriesOf(first(made))]).toEqual([false, 0])
@@ -731,7 +731,7 @@ describe('the second search, a day later', () => {
     expect(set.status).toBe(201)
     await later(25)
     expect([entriesOf(theirs), (await test.app.subjectErasures.run(runId))?.lateFound]).toEqual([1, 0])
-    await test.fetch('POST', `/v1/holds/${set.json.data.id}/release`, { token: admin.token })
+    await releaseInPerson(test, set.json.data.id)
     await later(2)
     expect([entriesOf(theirs), (await test.app.subjectErasures.run(runId))?.lateFound]).toEqual([0, 1])
   })

@@ -47,7 +47,7 @@ import {
 import { type GroupPlan, namedByOthers, plannedEpisodes, searched } from './planned-episodes.ts'
 import { episodesOfSubject, lockProjectsOfGroups } from './repository.ts'
 import { decideNeighbourhood } from './rules.ts'
-import { groupsOfPerson, type HeldNames, type NamesOf, remainingNames } from './subject-names.ts'
+import { groupsOfPerson, type HeldNames, type NamesOf, namesAheadIn, remainingNames } from './subject-names.ts'
 import { searchWords } from './word-search.ts'
 
 export interface GraphSourceDeps {
@@ -347,6 +347,33 @@ async function eraseUngrouped(
 
 const store = 'graph'
 
+/** The places of names that an erasure finds in texts of others, without the episodes that it deletes. */
+async function namesAhead(
+  deps: GraphSourceDeps,
+  scope: ErasureScope,
+  tx: Transaction,
+  options: { redacts: boolean; now: Date },
+): Promise<{ removed: number; kept: number }> {
+  const { graph, sources } = deps
+  await requireConnectedStores(deps.whatIsMissing, tx)
+  const deleted = new Set<string>()
+  for (const { episodes, told, decisions } of await plannedEpisodes(
+    { graph, sources, isReachable: true },
+    scope,
+    tx,
+    options.now,
+  ))
+    for (const uuid of episodes.keys()) if (!told.has(uuid) && !isRetained(decisions.get(uuid))) deleted.add(uuid)
+  const whole = new Set((await sources.whole(scope, tx, options.now)).map(({ group }) => group))
+  const counted = { removed: 0, kept: 0 }
+  for (const group of await groupsOfPerson(scope, tx, options.now)) {
+    if (whole.has(group)) continue
+    for (const { kind, id, isRedacted } of await namesAheadIn(deps, scope, group, tx, options))
+      if (!(kind === 'episode' && deleted.has(id))) counted[isRedacted ? 'removed' : 'kept']++
+  }
+  return counted
+}
+
 /**
  * What an erasure would do to every graph record of a scope, and why. Decides about all pages together. If the graph does not answer, only
  * the episodes that pointers name are returned. Read-only.
@@ -488,6 +515,7 @@ export function graphDataSource(deps: GraphSourceDeps): DataSource {
       const { verdicts, isPartial } = await plannedRecordsOf(deps, scope, tx, now)
       return { verdicts, isPartial: isPartial || (await whatIsMissing(tx)).length > 0 }
     },
+    namesAhead: (scope, tx, options) => namesAhead(deps, scope, tx, options),
     async erase(scope, items, tx, options) {
       if (items.length === 0) return 0
       const { count, rest } = await eraseUngrouped(graph, items, options?.words)

@@ -101,6 +101,52 @@ it('erasure with redact removes the name from the graph and from no other store'
   expect(await test.db.prisma.message.findUniqueOrThrow({ where: { id: message.id } })).toMatchObject({ content: said })
 })
 
+describe('the preview of an erasure with redact', () => {
+  /** What the preview announces, and what the erasure does. */
+  async function announcedAndDone({ member, groupId, planting }: Awaited<ReturnType<typeof written>>, redacts: boolean) {
+    const before = await planting.standing(groupId)
+    const plan = await dataOf(test, 'GET', `/api/privacy/plan?redact=${redacts}`, member)
+    expect(await planting.standing(groupId)).toEqual(before)
+    const { mentions = [] } = (await erased(member.accountId, redacts)) ?? {}
+    const removed = mentions.filter(({ isRedacted }) => isRedacted).length
+    const isUnchanged = JSON.stringify(await planting.standing(groupId)) === JSON.stringify(before)
+    return { announced: plan.names, done: { removed, kept: mentions.length - removed }, isUnchanged }
+  }
+  const nothing = { removed: 0, kept: 4 }
+
+  it('returns how many places lose the name and how many keep it, and changes nothing', async () => {
+    const counts = { removed: 3, kept: 1 }
+    expect(await announcedAndDone(await written(), true)).toEqual({ announced: counts, done: counts, isUnchanged: false })
+    expect(await announcedAndDone(await written(), false)).toEqual({ announced: nothing, done: nothing, isUnchanged: true })
+  })
+
+  it.each([
+    ['the name of a company', { called: 'Contoso GmbH' }],
+    ['a name that the person has borne for less than 45 days', { heldFor: 44 * day }],
+    ['a project whose owner does not allow it', { allows: false }],
+  ])('announces no removal for %s, and the erasure removes nothing', async (_, how) => {
+    const unchanged = { announced: nothing, done: nothing, isUnchanged: true }
+    expect(await announcedAndDone(await written(how), true)).toEqual(unchanged)
+  })
+
+  it('announces no removal of a name that the person took just now', async () => {
+    const made = await written({ called: 'Somebody Else' })
+    const contoso = 'Contoso GmbH'
+    await made.planting.plant({
+      ...bare,
+      group: made.groupId,
+      episodes: [episode(newId('ep'), 2, { content: `We wrote to ${contoso}.` })],
+    })
+    await test.db.prisma.account.update({
+      where: { id: made.member.accountId },
+      data: { name: contoso, updatedAt: test.clock.now() },
+    })
+    const { announced, done, isUnchanged } = await announcedAndDone(made, true)
+    expect([announced, done.removed, isUnchanged]).toEqual([done, 0, true])
+    expect(done.kept).toBeGreaterThan(0)
+  })
+})
+
 it('erasure keeps a single word that somebody uses as their name', async () => {
   const { member, planting, groupId } = await written({ called: 'Contract' })
   const before = await planting.standing(groupId)

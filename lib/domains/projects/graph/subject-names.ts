@@ -2,7 +2,7 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import type { ErasedRunMatch, ErasedWords, ErasureOptions } from '#lib/kernel/data-source.ts'
 import type { Mention } from '#lib/kernel/erased.ts'
 import type { ErasureScope, Subject } from '#lib/kernel/erasure-scope.ts'
-import type { GraphStore } from '#lib/stores/graph/graph.ts'
+import type { GraphStore, NameLocation } from '#lib/stores/graph/graph.ts'
 import { scopeSubject, writersOf } from '../legal-holds.ts'
 import { isBorneByParticipant } from '../provenance/participant-names.ts'
 import { Fingerprints } from '../words/fingerprints.ts'
@@ -125,12 +125,42 @@ async function removableNames(
  * Places where a person's name occurs in texts of other authors in a project. In the graph, names are redacted if the erasure requests it.
  * Messages and documents of other authors are listed and not changed. Empty after the person's erasure.
  */
-export async function remainingNames(
-  { graph, heldNames, namesOf }: { graph: GraphStore; heldNames: HeldNames; namesOf: NamesOf },
+export const remainingNames = (
+  deps: NamesDeps,
   scope: ErasureScope,
   group: string,
   tx: Transaction,
-  { key, redacts, words, now }: ErasureOptions,
+  options: ErasureOptions,
+): Promise<Mention[]> =>
+  namesInGroup(deps, scope, group, tx, options, async (names, isTaken) => {
+    const change = { ...noChange(), names: [...names], redact: isTaken }
+    const key = `${options.key}:${group}:${isTaken ? 'taken' : 'left'}`
+    return (await deps.graph.change(group, [], key, () => change, tx)).mentions
+  })
+
+/** What {@link remainingNames} would do in a group as it is now. It changes nothing. */
+export const namesAheadIn = (
+  deps: NamesDeps,
+  scope: ErasureScope,
+  group: string,
+  tx: Transaction,
+  options: Pick<ErasureOptions, 'redacts' | 'now'>,
+): Promise<Mention[]> =>
+  namesInGroup(deps, scope, group, tx, options, (names) => deps.graph.namesIn(group, names, tx))
+
+interface NamesDeps {
+  graph: GraphStore
+  heldNames: HeldNames
+  namesOf: NamesOf
+}
+
+async function namesInGroup(
+  { graph, heldNames, namesOf }: NamesDeps,
+  scope: ErasureScope,
+  group: string,
+  tx: Transaction,
+  { redacts, words, now }: Pick<ErasureOptions, 'redacts' | 'words' | 'now'>,
+  locate: (names: readonly string[], isTaken: boolean) => Promise<readonly NameLocation[]>,
 ): Promise<Mention[]> {
   const subject = scopeSubject(scope)
   if (!subject) return []
@@ -143,15 +173,7 @@ export async function remainingNames(
   for (const isTaken of [true, false]) {
     const some = names.filter((name) => removable.has(name) === isTaken)
     if (some.length === 0) continue
-    const change = { ...noChange(), names: some, redact: isTaken }
-    const { mentions } = await graph.change(
-      group,
-      [],
-      `${key}:${group}:${isTaken ? 'taken' : 'left'}`,
-      () => change,
-      tx,
-    )
-    for (const location of mentions) keep({ store: 'graph', ...location, isRedacted: isTaken })
+    for (const location of await locate(some, isTaken)) keep({ store: 'graph', ...location, isRedacted: isTaken })
   }
   for (const mention of await mentionsInTexts(tx, group, subject, names, words)) keep(mention)
   return [...found.values()]

@@ -235,6 +235,22 @@ export function graphSuite(name: string, open: () => Promise<OpenedGraph>): void
       expect(await graph.dump(group)).toMatch(/Xanadu/)
     })
 
+    it('namesIn finds the places in which a change finds names, and changes nothing', async () => {
+      const { id } = await planted()
+      const { entities } = await graph.planting.standing(group)
+      const names = [by(entities).get(id('person'))?.name ?? '']
+      const before = await graph.dump(group)
+      const ahead = await graph.transaction((tx) => graph.store.namesIn(group, names, tx))
+      expect(await graph.dump(group)).toBe(before)
+      const redacting = { ...noChange(), names, redact: true }
+      const { mentions } = await graph.transaction((tx) =>
+        graph.store.change(group, [], newId('run'), () => redacting, tx),
+      )
+      expect(ahead.map((one) => JSON.stringify(one)).sort()).toEqual(mentions.map((one) => JSON.stringify(one)).sort())
+      expect(ahead).toContainEqual({ kind: 'episode', id: id('e2'), field: 'content' })
+      expect(await graph.transaction((tx) => graph.store.namesIn(group, [], tx))).toEqual([])
+    })
+
     it('change with redact removes names and the embeddings of the changed texts', async () => {
       const { id } = await planted()
       const { mentions } = await change([id('e1')], policy({ redacts: true }))
