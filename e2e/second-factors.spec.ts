@@ -79,10 +79,20 @@ test('a person adds a passkey and an app, signs in with each, and removes both',
 
   await test.step('a change after ten minutes needs the password and a second factor', async () => {
     // The session is younger than that, so the test answers for the server once.
-    await page.route('**/api/account/recovery-codes', (route) => {
-      const problem = { type: 'about:blank', title: 'Confirm', status: 403, code: 'step_up_required', request_id: 'req' }
-      return route.fulfill({ status: 403, contentType: 'application/problem+json', body: JSON.stringify(problem) })
-    }, { times: 1 })
+    await page.route(
+      '**/api/account/recovery-codes',
+      (route) => {
+        const problem = {
+          type: 'about:blank',
+          title: 'Confirm',
+          status: 403,
+          code: 'step_up_required',
+          request_id: 'req',
+        }
+        return route.fulfill({ status: 403, contentType: 'application/problem+json', body: JSON.stringify(problem) })
+      },
+      { times: 1 },
+    )
     await factors.getByRole('button', { name: 'Replace recovery codes' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Replace recovery codes' }).click()
     const dialog = page.getByRole('dialog', { name: 'Confirm your password' })

@@ -48,9 +48,9 @@ describe('commands of kp', () => {
   const folder = join(import.meta.dirname, '../bin/kp')
   /** The modules that a file of `kp` loads, without those that it needs only for types. */
   const loadedBy = (file: string) =>
-    [...readFileSync(join(folder, file), 'utf8').matchAll(/(?:^import (?!type\b)[^;]*?from |import\()'([^']+)'/gms)].map(
-      ([, module]) => module ?? '',
-    )
+    [
+      ...readFileSync(join(folder, file), 'utf8').matchAll(/(?:^import (?!type\b)[^;]*?from |import\()'([^']+)'/gms),
+    ].map(([, module]) => module ?? '')
   /** Whether the command can reach the database or files of the installation without calling an operation. */
   function reachesInstallation(file: string, seen = new Set<string>()): boolean {
     if (seen.has(file)) return false

@@ -27,11 +27,21 @@ const endUnderHold: Record<string, string> = {
   telemetry_keys: 'keys that must be destroyed after 30 days; without content',
   read_notices: 'which notifications a person has read',
   tokens: 'credentials, which expire',
-  snapshots: 'copies that the owner asked for expire; automatic ones stay (lib/proofs/agent-under-legal-hold.int.test.ts)',
+  snapshots:
+    'copies that the owner asked for expire; automatic ones stay (lib/proofs/agent-under-legal-hold.int.test.ts)',
   snapshot_links: 'links to these copies, which expire',
 }
 /** Columns that decide who reads a record, who somebody is, and whose record it is. A job changes them only with an effect. */
-const guardedColumns = ['visibility', 'role', 'email', 'password_hash', 'account_id', 'owner_id', 'agent_id', 'totp_secret']
+const guardedColumns = [
+  'visibility',
+  'role',
+  'email',
+  'password_hash',
+  'account_id',
+  'owner_id',
+  'agent_id',
+  'totp_secret',
+]
 
 let test: TestApp
 let subject: MadeSubject

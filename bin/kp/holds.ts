@@ -75,7 +75,9 @@ export function holdCommands(program: Command, begin: () => CommandSession): voi
   holds
     .command('release')
     .summary('show where to end a hold')
-    .description('Shows the page of the console on which an admin releases holds. A token cannot release one, because the next sweep deletes expired data that only the hold kept.\n\nExample:\n  kp holds release hold_…')
+    .description(
+      'Shows the page of the console on which an admin releases holds. A token cannot release one, because the next sweep deletes expired data that only the hold kept.\n\nExample:\n  kp holds release hold_…',
+    )
     .argument('<hold>', 'the hold’s id')
     .action((id: string) => release(begin(), id))
 }

@@ -1,9 +1,10 @@
-import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { chmodSync, cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readEnv } from '#lib/config/env.ts'
-import { prepareInstallation } from '#lib/platform/installation.ts'
+import { openInstallation, prepareInstallation } from '#lib/platform/installation.ts'
 import type { LedgerDecisions } from '#lib/platform/ledger-settling.ts'
 import { DatabaseFault } from '#lib/stores/postgres/fault.ts'
 import { type TestApp, testApp, testSecret } from '#lib/testing/app.ts'
@@ -190,4 +191,97 @@ describe('a start without the present ledger', () => {
     expect(await start(later)).toMatchObject({ code: 'LEDGER_AWAY' })
     expect(await start(later, { isLedgerLost: true })).toMatchObject({ statuses: erased })
   })
+})
+
+describe('an embedded installation', () => {
+  /** Copies of its data folder and ledger, by moment. */
+  const moments = new Map<string, { data: string; ledger: string }>()
+  const place = { data: '', ledger: '', mark: '' }
+  let agent: Issued
+  let stored: string[]
+
+  /** Copies a folder with its owner: the database runs as a user of its own. */
+  function folderLike(source: string | undefined): string {
+    const target = join(mkdtempSync(join(root, 'embedded-')), 'folder')
+    chmodSync(join(target, '..'), 0o755)
+    if (source !== undefined) execFileSync('cp', ['-a', source, target])
+    return target
+  }
+  /** Starts the installation, as `npm start` does, for the work. @throws DatabaseFault */
+  async function running<T>({ data, ledger, mark }: typeof place, work: (app: TestApp) => Promise<T>): Promise<T> {
+    const settings = { KP_DATA_DIR: data, KP_LEDGER_URL: ledger, KP_LEDGER_MARK: mark, KP_SECRET: testSecret }
+    const { embedded, appUrl, ownerUrl } = await openInstallation(readEnv(settings))
+    try {
+      const { KP_DATA_DIR: _, ...rest } = settings
+      const database = { ownerUrl, appUrl, drop: async () => {} }
+      const app = await testApp({ ...rest, DATABASE_URL: appUrl }, database, { replaysByItself: true })
+      try {
+        return await work(app)
+      } finally {
+        await app.close()
+      }
+    } finally {
+      await embedded?.stop()
+    }
+  }
+  const statusesIn = (app: TestApp) =>
+    Promise.all(
+      stored.map(async (id) => (await app.fetch('GET', `/v1/knowledge/${id}`, { token: agent.token })).status),
+    )
+
+  beforeAll(async () => {
+    chmodSync(root, 0o755)
+    for (const name of ['data', 'ledger', 'mark'] as const) place[name] = folderLike(undefined)
+    const keep = (name: string) =>
+      moments.set(name, {
+        data: folderLike(place.data),
+        ledger: folderLike(existsSync(place.ledger) ? place.ledger : undefined),
+      })
+    stored = []
+    await running(place, async (app) => {
+      agent = await issuedAgent(app, ['read', 'write'], { tier: 'enterprise' })
+      for (let n = 0; n < 3; n++)
+        stored.push((await app.fetch('POST', '/v1/knowledge', { token: agent.token, body: trace() })).json.data.id)
+    })
+    keep('never')
+    for (const [n, name] of ['once', 'now'].entries()) {
+      await running(place, async (app) => {
+        const { status } = await app.fetch('DELETE', `/v1/knowledge/${stored[n]}`, { token: agent.token })
+        expect(status).toBe(204)
+      })
+      keep(name)
+    }
+  }, 300_000)
+
+  /** Copies of these moments beside the present mark. */
+  const restoredFrom = (data: string, ledger: string | undefined): typeof place => ({
+    data: folderLike(moments.get(data)?.data),
+    ledger: folderLike(ledger === undefined ? undefined : moments.get(ledger)?.ledger),
+    mark: folderLike(place.mark),
+  })
+
+  it.each(['now', 'once', 'never'])(
+    'serves nothing that was erased from its data folder of %s beside the present ledger',
+    async (data) => {
+      expect(await running(restoredFrom(data, 'now'), statusesIn)).toEqual(erased)
+    },
+    120_000,
+  )
+
+  it.each([
+    ['once', 'once', 'LEDGER_OLDER'],
+    ['never', 'never', 'LEDGER_OLDER'],
+    ['once', 'never', 'LEDGER_OLDER'],
+    ['once', undefined, 'LEDGER_AWAY'],
+    ['never', undefined, 'LEDGER_AWAY'],
+    ['now', undefined, 'LEDGER_AWAY'],
+  ])(
+    'refuses its data folder of %s with the ledger of %s in one line that names the remedy',
+    async (data, ledger, code) => {
+      const refusal = await running(restoredFrom(data, ledger), statusesIn).catch((error: unknown) => error)
+      expect(refusal).toBeInstanceOf(DatabaseFault)
+      expect(refusal).toMatchObject({ code, message: expect.stringMatching(/^[^\n]*kp erasures accept-loss[^\n]*$/) })
+    },
+    120_000,
+  )
 })

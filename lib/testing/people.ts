@@ -103,7 +103,10 @@ export async function europeanAgent(test: TestApp): Promise<Issued> {
 const releasing = new WeakMap<TestApp, Person>()
 /** Releases a legal hold as an admin in person, whose password was just entered: no token can do this. */
 export async function releaseInPerson(test: TestApp, hold: string) {
-  const [existing] = await test.db.query<{ id: string }>(undefined, 'SELECT organisation_id AS id FROM accounts LIMIT 1')
+  const [existing] = await test.db.query<{ id: string }>(
+    undefined,
+    'SELECT organisation_id AS id FROM accounts LIMIT 1',
+  )
   const admin = releasing.get(test) ?? (await signedIn(test, 'admin', existing?.id))
   releasing.set(test, admin)
   await passwordEntered(test, admin)

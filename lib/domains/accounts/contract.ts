@@ -109,7 +109,7 @@ export const confirmPassword = operation({
   path: '/api/account/confirm',
   summary: 'Confirm my password',
   description:
-    'For ten minutes, the current session can call operations that require a recently entered password. Those operations otherwise return `step_up_required`. An account with a second factor needs it too. Signing in with a password has the same effect.',
+    'For ten minutes, this session can call operations that otherwise return `step_up_required`. An account with a second factor needs it too. Signing in with a password has the same effect.',
   permission: 'accounts:person',
   isOpenWithoutSecondFactor: true,
   audit: { action: 'update', resourceType: 'session' },
@@ -117,8 +117,8 @@ export const confirmPassword = operation({
   status: 200,
   body: z.strictObject({
     password: z.string().min(1).max(longestPassword),
-    code: z.string().max(64).optional().meta({ description: 'Of the authenticator app, or a recovery code' }),
-    passkey: z.string().max(100_000).optional().meta({ description: 'Response of `navigator.credentials.get()` as JSON' }),
+    code: z.string().max(64).optional(),
+    passkey: z.string().max(100_000).optional(),
   }),
   output: z.strictObject({ data: z.strictObject({ recent_until: z.iso.datetime() }) }),
   refusals: ['rate_limited', 'wrong_state'],

@@ -116,7 +116,9 @@ async function usesPasskey(
 ): Promise<boolean> {
   const parsed = passkeyResponse(response)
   const found = parsed && (await accountOfPasskey(parsed, now))
-  return found?.accountId === accountId && found.useUp(tx)
+  if (found?.accountId !== accountId) return false
+  const { useUp: spend } = found
+  return spend(tx)
 }
 
 /**

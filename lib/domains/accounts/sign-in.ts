@@ -115,7 +115,10 @@ const openSession =
     })
     if (!record) return undefined
     // One that was added since the password was verified ended all other sessions before this one existed.
-    if (!isFactorShown && (await tx.accountFactor.count({ where: { accountId: record.id, confirmedAt: { not: null } } })))
+    if (
+      !isFactorShown &&
+      (await tx.accountFactor.count({ where: { accountId: record.id, confirmedAt: { not: null } } }))
+    )
       throw new SecondFactorRefusal('needed')
     if (record.deactivatedAt)
       throw new Problem('forbidden', 'An admin closed this account. Your data and your rights over it are unchanged.')

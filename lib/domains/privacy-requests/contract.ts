@@ -306,10 +306,8 @@ const ErasurePlanView = z
     ),
     total: z.number().int(),
     retained: z.array(z.strictObject({ what: z.string(), ground: z.string(), until: z.string().nullable() })),
-    names: z
-      .strictObject({ removed: z.number().int(), kept: z.number().int() })
-      .optional()
-      .meta({ description: 'With `redact`: places of your names in texts of others, as they are now' }),
+    /** With `redact`: places in texts of others that lose a name of the subject, and those that keep one. */
+    names: z.strictObject({ removed: z.number().int(), kept: z.number().int() }).optional(),
     remaining_projects: z.number().int().optional().meta({
       description: 'Owned open projects that others use. An erasure keeps them',
     }),

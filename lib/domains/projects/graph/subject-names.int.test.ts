@@ -103,7 +103,10 @@ it('erasure with redact removes the name from the graph and from no other store'
 
 describe('the preview of an erasure with redact', () => {
   /** What the preview announces, and what the erasure does. */
-  async function announcedAndDone({ member, groupId, planting }: Awaited<ReturnType<typeof written>>, redacts: boolean) {
+  async function announcedAndDone(
+    { member, groupId, planting }: Awaited<ReturnType<typeof written>>,
+    redacts: boolean,
+  ) {
     const before = await planting.standing(groupId)
     const plan = await dataOf(test, 'GET', `/api/privacy/plan?redact=${redacts}`, member)
     expect(await planting.standing(groupId)).toEqual(before)
@@ -116,8 +119,16 @@ describe('the preview of an erasure with redact', () => {
 
   it('returns how many places lose the name and how many keep it, and changes nothing', async () => {
     const counts = { removed: 3, kept: 1 }
-    expect(await announcedAndDone(await written(), true)).toEqual({ announced: counts, done: counts, isUnchanged: false })
-    expect(await announcedAndDone(await written(), false)).toEqual({ announced: nothing, done: nothing, isUnchanged: true })
+    expect(await announcedAndDone(await written(), true)).toEqual({
+      announced: counts,
+      done: counts,
+      isUnchanged: false,
+    })
+    expect(await announcedAndDone(await written(), false)).toEqual({
+      announced: nothing,
+      done: nothing,
+      isUnchanged: true,
+    })
   })
 
   it.each([

@@ -145,8 +145,7 @@ export const namesAheadIn = (
   group: string,
   tx: Transaction,
   options: Pick<ErasureOptions, 'redacts' | 'now'>,
-): Promise<Mention[]> =>
-  namesInGroup(deps, scope, group, tx, options, (names) => deps.graph.namesIn(group, names, tx))
+): Promise<Mention[]> => namesInGroup(deps, scope, group, tx, options, (names) => deps.graph.namesIn(group, names, tx))
 
 interface NamesDeps {
   graph: GraphStore
