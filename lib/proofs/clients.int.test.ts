@@ -23,7 +23,7 @@ import { problems } from '#lib/kernel/problem.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { builtPython, builtTypeScript } from '#lib/testing/client-packages.ts'
 import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
-import { blocksOf } from '#lib/testing/guide-walk.ts'
+import { blocksOf, commandsOf, sectionOf } from '#lib/testing/guide-walk.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { type Issued, issuedAgent, signedIn } from '#lib/testing/people.ts'
 import { type PythonProgram, pythonProgram } from '#lib/testing/python.ts'
@@ -156,6 +156,13 @@ describe.skipIf(!isInstalled('openapi'))('the clients', () => {
     writeFileSync(join(app, 'readme.json'), JSON.stringify(config))
     const check = run(openApiTool('tsc'), ['-p', join(app, 'readme.json')])
     expect((await check.catch((error: { stdout: string }) => error)).stdout.trim()).toBe('')
+  })
+
+  it('creates a project as the guide shows', async () => {
+    const [command = ''] = commandsOf(sectionOf('for-agent-developers.md', '## Connect in five lines'))
+    const filled = command.replace('kp_…', agent.token).replace('http://localhost:3000', test.url)
+    const { stdout } = await run('bash', ['-c', filled])
+    expect(JSON.parse(stdout).data).toMatchObject({ id: expect.stringMatching(/^prj_/), name: 'Support' })
   })
 
   it('has a class for every problem code', () => {

@@ -11,6 +11,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import suppress
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -355,7 +356,7 @@ class Recorder:
                 refusals.append(error)
 
         # A daemon, so that an application can end while the registry hangs.
-        worker = threading.Thread(target=attempt, daemon=True)
+        worker = threading.Thread(target=copy_context().run, args=(attempt,), daemon=True)
         worker.start()
         worker.join(self._patience)
         if worker.is_alive():
