@@ -18,6 +18,7 @@ const paletteActions = [
   { name: 'setHold', href: '/admin/holds#new', roles: ['admin'] },
   { name: 'inviteUser', href: '/admin/users#invite', roles: ['admin'] },
   { name: 'previewRetention', href: '/admin/retention#preview', roles: ['admin'] },
+  { name: 'answerRequest', href: '/admin/requests', roles: ['admin'] },
   { name: 'editForm', href: '/admin/requests/form', roles: ['admin'] },
   { name: 'retryDeletion', href: '/admin/erasures', roles: ['admin'] },
   { name: 'exportDeletionLog', href: '/admin/deletion-log', roles: ['admin', 'auditor'] },
