@@ -1,7 +1,7 @@
 import { expect, test } from '@playwright/test'
 import { sessionOf } from './control.ts'
 import { asAdmin } from './counted-work.ts'
-import { registerJourneyAgent } from './journey.ts'
+import { alive, registerJourneyAgent } from './journey.ts'
 import { people, requestContext } from './requests.ts'
 
 test('an admin revokes a leaked token after seeing which one it is', async ({ browser, request }) => {
@@ -26,6 +26,24 @@ test('an admin revokes a leaked token after seeing which one it is', async ({ br
     expect(await status()).toBe(401)
     await admin.finish()
   })
+})
+
+test('a success note stays until the next action', async ({ browser }) => {
+  const context = await browser.newContext({ storageState: await sessionOf(people.admin) })
+  const page = await context.newPage()
+  await page.clock.install()
+  await page.goto('/admin/requests/form')
+  await alive(page)
+  const note = page.getByText('Origins saved')
+  await page.getByRole('button', { name: 'Save origins' }).click()
+  await expect(note).toBeVisible()
+  await page.clock.fastForward('10:00')
+  await expect(note).toBeVisible()
+  await page.getByRole('button', { name: 'Save origins' }).click()
+  await expect(note).toHaveCount(1)
+  await page.getByRole('link', { name: 'Holds' }).click()
+  await expect(note).toHaveCount(0)
+  await context.close()
 })
 
 test('an admin previews which units new retention periods would delete', async ({ browser }) => {

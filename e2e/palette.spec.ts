@@ -58,5 +58,8 @@ test('the palette finds actions by other words, and lists no page that only a li
     await search.fill(words)
     await expect(options(page).filter({ hasText: 'Revoke a token' })).toBeVisible()
   }
+  await search.fill('two-factor')
+  await options(page).filter({ hasText: 'Require second factors' }).click()
+  await expect(page).toHaveURL(/\/admin\/security$/)
   await context.close()
 })

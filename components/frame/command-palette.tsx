@@ -39,6 +39,8 @@ const hidden: ReadonlySet<PageName> = new Set([
 ])
 /** Most pages that the palette remembers in this browser. */
 const mostRecent = 5
+/** Actions that it shows before a text is typed. */
+const mostActions = 16
 const recentKey = 'palette-recent'
 /** The addresses of the pages that were opened last with the palette. */
 function readRecent(): string[] {
@@ -137,9 +139,11 @@ export function CommandPalette({ open, onOpenChange, role }: CommandPaletteProps
     (entry: PageEntry & { name: PageName }) =>
       !hasNames(entry) && mayOpen(entry, role) && !hidden.has(entry.name) && isMatch(names(entry.name), entry.path),
   )
-  const actions = actionsOf(role).filter(({ name }) => isMatch(t(`actionNames.${name}`), t(`actionSynonyms.${name}`)))
-  // Without a text, the pages opened last come first, then what one can do.
+  // Without a text, the pages opened last come first, then what one does often.
   const isBegun = sought !== ''
+  const actions = actionsOf(role)
+    .filter(({ name }) => isMatch(t(`actionNames.${name}`), t(`actionSynonyms.${name}`)))
+    .slice(0, isBegun ? undefined : mostActions)
   const opened = isBegun || !open ? [] : readRecent()
   const recent = opened.flatMap((path) => places.find((entry) => entry.path === path) ?? [])
   const others = places.filter((entry) => !recent.includes(entry))

@@ -3,7 +3,7 @@
 export interface Toast {
   /** What happened: "Token revoked". */
   title: string
-  /** Reverts it, where the domain allows that. The toast stays for 10 seconds instead of 5. */
+  /** Reverts it, where the domain allows that. */
   undo?: { label: string; run: () => void }
   tone?: 'success' | 'danger'
 }
@@ -11,7 +11,7 @@ export interface Toast {
 const name = 'console-toast'
 
 /**
- * Confirms an action without taking the focus. For results that stay valid without reading: a rejection belongs beside its form, and
+ * Confirms an action without taking the focus, until the person closes it or does something else. For results that stay valid without reading: a rejection belongs beside its form, and
  * something that the reader must keep (a token, a link) on the page.
  */
 export function showToast(toast: Toast): void {

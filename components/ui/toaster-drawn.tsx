@@ -11,21 +11,37 @@ interface DrawnToasterProps {
   onShown: () => void
 }
 
-const milliseconds = { plain: 5_000, withUndo: 10_000 }
+/** Pressing one of these outside of the toasts is the next action of the person. */
+const controls = 'a, button, input, select, textarea, [role^="menuitem"], [role="option"], [role="tab"]'
+const isNextAction = ({ target }: Event): boolean =>
+  target instanceof Element && target.closest(controls) !== null && target.closest('[data-sonner-toaster]') === null
 
-/** Draws toasts with sonner. */
+/** Draws toasts with sonner. Each stays until it is closed, or until the person does something else. */
 export function DrawnToaster({ waiting, onShown }: DrawnToasterProps) {
   const t = useTranslations('common')
   const { resolvedTheme } = useTheme()
   useEffect(() => {
     if (waiting.length === 0) return
+    show.dismiss()
     for (const { title, undo, tone = 'success' } of waiting)
       show[tone === 'danger' ? 'error' : 'success'](title, {
-        duration: undo ? milliseconds.withUndo : milliseconds.plain,
+        duration: Number.POSITIVE_INFINITY,
         ...(undo && { action: { label: undo.label, onClick: undo.run } }),
       })
     onShown()
   }, [waiting, onShown])
+  useEffect(() => {
+    const dismiss = (event: Event) => {
+      if (isNextAction(event)) show.dismiss()
+    }
+    // Before the control acts: the note of its own result comes later and stays.
+    document.addEventListener('click', dismiss, true)
+    document.addEventListener('submit', dismiss, true)
+    return () => {
+      document.removeEventListener('click', dismiss, true)
+      document.removeEventListener('submit', dismiss, true)
+    }
+  }, [])
   return (
     <Sonner
       position="bottom-right"

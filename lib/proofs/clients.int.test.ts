@@ -1,14 +1,21 @@
 // Builds the packages of clients/ as they are published, and tests them against a real registry.
 import { execFile } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { HumanMessage } from '@langchain/core/messages'
 import { MessagesAnnotation, START, StateGraph } from '@langchain/langgraph'
-import { type BaseCheckpointSaver, emptyCheckpoint, MemorySaver } from '@langchain/langgraph-checkpoint'
+import {
+  type BaseCheckpointSaver,
+  type BaseStore,
+  emptyCheckpoint,
+  InMemoryStore,
+  MemorySaver,
+} from '@langchain/langgraph-checkpoint'
 import { PostgresSaver } from '@langchain/langgraph-checkpoint-postgres'
+import { PostgresStore } from '@langchain/langgraph-checkpoint-postgres/store'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
 import { newId } from '#lib/kernel/ids.ts'
@@ -16,6 +23,7 @@ import { problems } from '#lib/kernel/problem.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { builtPython, builtTypeScript } from '#lib/testing/client-packages.ts'
 import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
+import { blocksOf, commandsOf, sectionOf } from '#lib/testing/guide-walk.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { type Issued, issuedAgent, signedIn } from '#lib/testing/people.ts'
 import { type PythonProgram, pythonProgram } from '#lib/testing/python.ts'
@@ -24,6 +32,7 @@ import { trace } from '#lib/testing/units.ts'
 
 const run = promisify(execFile)
 const timeout = 300_000
+const tsBlocksOf = (file: string) => blocksOf(readFileSync(join(import.meta.dirname, '../..', file), 'utf8'), 'ts')
 
 /** The response of a server of a test, in order. */
 type Answer =
@@ -119,6 +128,41 @@ describe.skipIf(!isInstalled('openapi'))('the clients', () => {
     writeFileSync(join(app, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['use.ts'] }))
     const { stdout } = await run(openApiTool('tsc'), ['-p', app]).catch((error: { stdout: string }) => error)
     expect(stdout.trim()).toBe('')
+  })
+
+  it('accepts the snippets of the README and of the guide, with LangGraph, under strict settings', async () => {
+    const app = join(folder, 'app')
+    const blocks = [...tsBlocksOf('clients/typescript/README.md'), ...tsBlocksOf('docs/for-agent-developers.md')]
+    const [guide] = blocks.splice(-1)
+    const given = `import type { BaseCheckpointSaver, BaseStore } from '@langchain/langgraph-checkpoint'
+      import type { RedisClient } from '@knowledgepulse/client/redis'
+      declare const process: { env: Record<string, string | undefined> }
+      declare const console: { log(...texts: unknown[]): void }
+      declare const saver: BaseCheckpointSaver, store: BaseStore, redis: RedisClient, url: string, token: string, graphiti: string
+    `
+    const compiled = `import { START, StateGraph, MessagesAnnotation } from '@langchain/langgraph'
+      new StateGraph(MessagesAnnotation).addNode('a', () => ({})).addEdge(START, 'a').compile({ checkpointer, store: memories })`
+    writeFileSync(join(app, 'readme.ts'), [given, ...blocks, compiled].join('\n'))
+    writeFileSync(
+      join(app, 'guide.ts'),
+      `${given}import { KnowledgePulse } from '@knowledgepulse/client'
+      import { RecordedGraphiti } from '@knowledgepulse/client/graphiti'
+      import { Recorder, recordedStore } from '@knowledgepulse/client/langgraph'
+      import { RecordedCache } from '@knowledgepulse/client/redis'
+      ${guide}`,
+    )
+    const settings = { strict: true, noEmit: true, module: 'nodenext', target: 'es2023', types: [], skipLibCheck: true }
+    const config = { compilerOptions: settings, files: ['readme.ts', 'guide.ts'] }
+    writeFileSync(join(app, 'readme.json'), JSON.stringify(config))
+    const check = run(openApiTool('tsc'), ['-p', join(app, 'readme.json')])
+    expect((await check.catch((error: { stdout: string }) => error)).stdout.trim()).toBe('')
+  })
+
+  it('creates a project as the guide shows', async () => {
+    const [command = ''] = commandsOf(sectionOf('for-agent-developers.md', '## Connect in five lines'))
+    const filled = command.replace('kp_…', agent.token).replace('http://localhost:3000', test.url)
+    const { stdout } = await run('bash', ['-c', filled])
+    expect(JSON.parse(stdout).data).toMatchObject({ id: expect.stringMatching(/^prj_/), name: 'Support' })
   })
 
   it('has a class for every problem code', () => {
@@ -333,14 +377,23 @@ kp.get("/v1/nothing")  # type: ignore[call-overload]
 kp.post("/api/projects", body={"name": 7})  # type: ignore[call-overload]
 `,
         )
-        const options = { cwd: folder, env: { NODE_ENV: 'test' as const, MYPYPATH: join(folder, 'wheel') } }
-        const check = ['--strict', '--cache-dir', join(folder, 'mypy')]
-        const faultsOf = (files: string[]) =>
-          run(pythonExecutable('mypy'), [...check, ...files], options)
-            .catch((error: { stdout: string }) => error)
-            .then(({ stdout }) => stdout.trim())
-        expect(await faultsOf(['use.py'])).toMatch(/^Success/)
-        expect(await faultsOf(['-p', 'knowledgepulse'])).toMatch(/^Success/)
+        const found = `${join(folder, 'wheel')}:${folder}`
+        const options = { cwd: folder, env: { NODE_ENV: 'test' as const, MYPYPATH: found } }
+        const check = [
+          '--num-workers',
+          '2',
+          '--strict',
+          '--cache-dir',
+          join(folder, 'mypy'),
+          '-m',
+          'use',
+          '-p',
+          'knowledgepulse',
+        ]
+        const { stdout } = await run(pythonExecutable('mypy'), check, options).catch(
+          (error: { stdout: string }) => error,
+        )
+        expect(stdout.trim()).toMatch(/^Success: no issues found in \d+ source files$/)
       },
       timeout,
     )
@@ -525,7 +578,7 @@ kp.post("/api/projects", body={"name": 7})  # type: ignore[call-overload]
             return typeof member === 'function' ? member.bind(target) : member
           },
         })
-        const recorder = new langgraph.Recorder({ client: kp, project, queue, patience: 50, retryEvery: 600_000 })
+        const recorder = new langgraph.Recorder({ client: kp, project, queue, patience: 50, retryEvery: 1 })
         const application = agentOf(recorder.checkpoints(memory))
         const threads = Array.from({ length: 10 }, (_, n) => `${project}-hangs-${queue}-${n}`)
         for (const thread of threads)
@@ -533,7 +586,7 @@ kp.post("/api/projects", body={"name": 7})  # type: ignore[call-overload]
             { messages: [new HumanMessage(`${sentence} ${thread}`)] },
             { configurable: { thread_id: thread } },
           )
-        // Only the first write asked the registry.
+        // Only the first write asked the registry, although retries are due at all times.
         expect(calls).toBe(1)
         release()
         await recorder.close()
@@ -576,6 +629,84 @@ kp.post("/api/projects", body={"name": 7})  # type: ignore[call-overload]
       },
       timeout,
     )
+
+    describe.each(['InMemoryStore', 'PostgresStore'])('recordedStore with %s', (kind) => {
+      const storeOf = async () => {
+        if (kind === 'InMemoryStore') return new InMemoryStore()
+        const store = PostgresStore.fromConnString(checkpoints.ownerUrl)
+        await store.setup()
+        onTestFinished(() => store.stop())
+        return store
+      }
+      const remembers = (store: BaseStore, direct?: BaseStore, checkpointer?: BaseCheckpointSaver) =>
+        new StateGraph(MessagesAnnotation)
+          .addNode('remember', async ({ messages }, { store: own }) => {
+            const said = messages.at(-1)
+            await (direct ?? own)?.put(['memories'], String(said?.id), { said: said?.text })
+            return {}
+          })
+          .addEdge(START, 'remember')
+          .compile({ store, ...(checkpointer && { checkpointer }) })
+
+      it(
+        'hides the project, and sees no items of others',
+        async () => {
+          const inner = await storeOf()
+          const store: BaseStore = langgraph.recordedStore(inner, recorderOf())
+          const other: BaseStore = langgraph.recordedStore(inner, recorderOf({ project: newId('prj') }))
+          await store.put(['memories', 'a'], 'first', { n: 1 })
+          await other.put(['memories', 'a'], 'first', { n: 2 })
+          const [listed, found] = await store.batch([
+            { namespacePrefix: ['memories'] },
+            { namespace: ['memories', 'a'], key: 'first' },
+            { namespace: ['memories', 'b'], key: 'second', value: { n: 3 } },
+          ])
+          const first = { namespace: ['memories', 'a'], key: 'first', value: { n: 1 } }
+          expect(listed).toMatchObject([first])
+          expect(found).toMatchObject(first)
+          expect(await store.get(['memories', 'a'], 'none')).toBeNull()
+          expect((await store.search(['memories'])).map(({ key }) => key).sort()).toEqual(['first', 'second'])
+          expect(await store.listNamespaces({ maxDepth: 2 })).toEqual([
+            ['memories', 'a'],
+            ['memories', 'b'],
+          ])
+          expect(
+            await store.batch([{ matchConditions: [{ matchType: 'suffix', path: ['b'] }], limit: 9, offset: 0 }]),
+          ).toEqual([[['memories', 'b']]])
+          await expect(store.put([], 'none', {})).rejects.toThrow('namespace')
+          await store.delete(['memories', 'a'], 'first')
+          expect(await store.get(['memories', 'a'], 'first')).toBeNull()
+          expect(await other.get(['memories', 'a'], 'first')).toMatchObject({ value: { n: 2 } })
+        },
+        timeout,
+      )
+
+      it(
+        'refuses a late item of an erased thread where the node calls it, and keeps the items of other threads',
+        async () => {
+          const store: BaseStore = langgraph.recordedStore(await storeOf(), recorderOf())
+          const thread = `${project}-late-${kind}`
+          const config = { configurable: { thread_id: thread } }
+          const other = { configurable: { thread_id: `${thread}-other` } }
+          const saved = recorderOf().checkpoints(new MemorySaver())
+          await remembers(store, store, saved).invoke({ messages: [new HumanMessage(`${sentence} ${kind}`)] }, config)
+          await remembers(store, undefined, saved).invoke(
+            { messages: [new HumanMessage(`The other thread of ${kind} stays.`)] },
+            other,
+          )
+          await erase(thread)
+          // Without a saver, which would refuse the thread before the node.
+          const late = remembers(store, store).invoke({ messages: [new HumanMessage('Late words of nobody.')] }, config)
+          await expect(late).rejects.toBeInstanceOf(langgraph.ErasedThread)
+          const said = (await store.search(['memories'])).map(({ value }) => value.said)
+          expect(said).toContain(`The other thread of ${kind} stays.`)
+          expect(said).not.toContain('Late words of nobody.')
+          // The registry can reach only the store in PostgreSQL.
+          expect(said.includes(`${sentence} ${kind}`)).toBe(kind === 'InMemoryStore')
+        },
+        timeout,
+      )
+    })
 
     it(
       'reports the messages of a thread that somebody else must name',

@@ -10,6 +10,7 @@ import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { versionedBucket } from '#lib/testing/connected-stores.ts'
 import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
 import { graphOf, keysOf, locationsOf, rowsOf } from '#lib/testing/everything.ts'
+import { blocksOf } from '#lib/testing/guide-walk.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 import { type PythonProgram, pythonProgram } from '#lib/testing/python.ts'
@@ -128,6 +129,20 @@ describe.skipIf(!isInstalled('python'))('the Python adapters', () => {
       timeout,
     )
   })
+
+  it(
+    'lets no write wait for a registry that hangs, and loses nothing',
+    async () => {
+      const threads = Array.from({ length: 10 }, (_, n) => `${project}-hangs-${n}`)
+      // Only the first write asked the registry, although retries are due at all times.
+      expect(await python.call('hang', { threads, text: sentence }, z.number())).toBe(1)
+      for (const thread of threads)
+        expect((await messagesOf(thread)).map(({ content }) => content).sort()).toEqual(
+          [`${sentence} ${thread}`, `You said: ${sentence} ${thread}`].sort(),
+        )
+    },
+    timeout,
+  )
 
   it(
     'reports the messages of a thread that somebody else must name',
@@ -328,6 +343,11 @@ describe.skipIf(!isReady)('the example application in Python', () => {
       expect(await stored()).toEqual([])
       expect(await python.call('uploaded', given, z.string())).toBe('ErasedThread')
       expect(await stored()).toEqual([])
+      // While the registry is down, nothing can be refused. What was written is deleted when it answers.
+      const silent = 'Nordwind Werke hides the silver folder of Suedlicht Bank while the registry sleeps tonight.'
+      expect(await python.call('downtime', { ...given, text: silent }, z.array(z.string()))).toHaveLength(2)
+      expect(await placesOf([silent])).toEqual([])
+      expect(await stored()).toEqual([])
     },
     timeout,
   )
@@ -351,6 +371,51 @@ describe.skipIf(!isReady)('the example application in Python', () => {
         found: [project],
         seen: [project],
       })
+    },
+    timeout,
+  )
+
+  it(
+    'runs the snippets of the README as they are printed, and records what they store',
+    async () => {
+      const id = `readme-${randomBytes(4).toString('hex')}`
+      const { endpoint } = await s3Server()
+      const { key, secret } = s3Credentials
+      const env = {
+        KP_URL: registry.url,
+        KP_TOKEN: token,
+        AWS_ENDPOINT_URL_S3: endpoint,
+        AWS_ACCESS_KEY_ID: key,
+        AWS_SECRET_ACCESS_KEY: secret,
+        AWS_DEFAULT_REGION: 'us-east-1',
+      }
+      const printed = (file: string) =>
+        blocksOf(readFileSync(join(source, '../../..', file), 'utf8'), 'python').map((block) =>
+          block.replaceAll('prj_…', project).replaceAll('"uploads"', `"${id}"`),
+        )
+      const blocks = printed('clients/python/README.md')
+      expect(blocks.length).toBe(5)
+      const thread = `${project}-${id}`
+      const text = 'Nordwind Werke asks Suedlicht Bank for the number of the yellow account before the winter begins.'
+      const said = await python.call(
+        'readme',
+        { blocks, env, bucket: id, thread, text },
+        z.record(z.string(), z.unknown()),
+      )
+      expect(said).toMatchObject({
+        printed: expect.stringMatching(/^not there req_/),
+        found: 1,
+        cached: text,
+        memories: [text],
+      })
+      const path = `/api/projects/${project}/conversations/${thread}/messages`
+      const { json: stored } = await registry.fetch('GET', path, { token })
+      expect(stored.data.map(({ content }: { content: string }) => content)).toContain(text)
+      const participants = `/api/projects/${project}/participants?external_id=${id}`
+      expect((await registry.fetch('GET', participants, { token })).json.data).toHaveLength(1)
+      // The guide for agent developers connects the same with asyncio.
+      const [guide] = printed('docs/for-agent-developers.md')
+      expect(await python.call('guide', { code: guide, env, thread: `${thread}-2`, text }, z.string())).toBe(text)
     },
     timeout,
   )

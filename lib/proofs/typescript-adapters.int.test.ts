@@ -1,11 +1,13 @@
 // The adapters of clients/typescript against a real registry and real stores.
 import { randomBytes } from 'node:crypto'
-import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { S3 } from '@aws-sdk/client-s3'
 import { Storage } from '@google-cloud/storage'
 import { HumanMessage } from '@langchain/core/messages'
+import { MessagesAnnotation, START, StateGraph } from '@langchain/langgraph'
+import { InMemoryStore } from '@langchain/langgraph-checkpoint'
 import { PostgresSaver } from '@langchain/langgraph-checkpoint-postgres'
 import { createClient } from '@redis/client'
 import neo4j, { type Driver } from 'neo4j-driver'
@@ -16,6 +18,7 @@ import { builtTypeScript } from '#lib/testing/client-packages.ts'
 import { versionedBucket } from '#lib/testing/connected-stores.ts'
 import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
 import { graphOf, keysOf, locationsOf, rowsOf } from '#lib/testing/everything.ts'
+import { blocksOf } from '#lib/testing/guide-walk.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 import { type PythonProgram, pythonProgram } from '#lib/testing/python.ts'
@@ -60,6 +63,7 @@ describe.skipIf(!isReady)('the example application in TypeScript', () => {
   type Built = ReturnType<typeof JSON.parse>
   let modules: { client: Built; langgraph: Built; objects: Built }
   let running: Built
+  let graphiti: string
 
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'kp-adapters-'))
@@ -99,7 +103,7 @@ describe.skipIf(!isReady)('the example application in TypeScript', () => {
     service = pythonProgram('graphiti_service.py')
     const graph = { uri: `bolt://127.0.0.1:${port}`, user: username, password: decodeURIComponent(password) }
     const names = { 'Jana Exempel': 0, 'Carl Vorlage': 0, 'Ostwind Werke': 0, 'Mondlicht Bank': 0 }
-    const graphiti = await service.call('start', { graph, names }, z.string())
+    graphiti = await service.call('start', { graph, names }, z.string())
     const { application } = await import(join(app, 'support.ts'))
     const { s3Bucket } = modules.objects
     const name = new URL(bucket.url).pathname.slice(1)
@@ -246,6 +250,68 @@ describe.skipIf(!isReady)('the example application in TypeScript', () => {
     expect(await versions()).toBe(0)
     await recorder.close()
   })
+
+  it(
+    'runs the snippets of the README as they are printed, and records what they store',
+    async () => {
+      const id = `readme-${randomBytes(4).toString('hex')}`
+      await s3.createBucket({ Bucket: id })
+      const app = join(folder, 'app')
+      // The snippets create S3 without options. The server of the test needs some.
+      const { endpoint } = await s3Server()
+      const { key, secret } = s3Credentials
+      const options = {
+        endpoint,
+        region: 'us-east-1',
+        forcePathStyle: true,
+        credentials: { accessKeyId: key, secretAccessKey: secret },
+      }
+      const printed = blocksOf(readFileSync(join(example, '../../README.md'), 'utf8'), 'ts')
+      expect(printed.length).toBe(5)
+      const snippets = printed
+        .join('\n')
+        .replaceAll('prj_…', project)
+        .replaceAll("'uploads'", `'${id}'`)
+        .replace('http://localhost:3000', registry.url)
+        .replace('http://localhost:8000', graphiti)
+        .replace("import { S3 } from '@aws-sdk/client-s3'", "import { S3 as Plain } from '@aws-sdk/client-s3'")
+        .replace('process.env.KP_TOKEN', JSON.stringify(token))
+      writeFileSync(
+        join(app, 'readme.ts'),
+        `const { saver, store, redis } = globalThis.readme
+         class S3 extends Plain { constructor() { super(${JSON.stringify(options)}) } }
+         ${snippets}
+         export { cache, checkpointer, files, graph, memories, recorder }`,
+      )
+      Object.assign(globalThis, { readme: { saver, store: new InMemoryStore(), redis: cached } })
+      const { cache, checkpointer, files, graph, memories, recorder }: Built = await import(join(app, 'readme.ts'))
+      const text = 'Ostwind Werke asks Mondlicht Bank for the number of the yellow account before the winter begins.'
+      const agent = new StateGraph(MessagesAnnotation)
+        .addNode('remember', async ({ messages }, { store }) => {
+          const question = messages.at(-1)?.text ?? ''
+          await cache.set(id, question)
+          await files.upload('question.txt', question)
+          await graph.addMessages([{ role_type: 'user', role: 'user', content: question }])
+          await store?.put(['memories'], 'question', { said: question })
+          return {}
+        })
+        .addEdge(START, 'remember')
+        .compile({ checkpointer, store: memories })
+      const thread = `${project}-${id}`
+      await agent.invoke({ messages: [new HumanMessage(text)] }, { configurable: { thread_id: thread, user_id: id } })
+      await recorder.close()
+      expect(await service.call('rest', {}, z.array(z.string()))).toEqual([])
+      expect(await cache.get(id)).toBe(text)
+      expect((await memories.search(['memories'])).map(({ value }: Built) => value.said)).toEqual([text])
+      expect((await s3.listObjectsV2({ Bucket: id })).KeyCount).toBe(1)
+      const path = `/api/projects/${project}/conversations/${thread}/messages`
+      const { json } = await registry.fetch('GET', path, { token })
+      expect(json.data.map(({ content }: { content: string }) => content)).toEqual([text])
+      const participants = `/api/projects/${project}/participants?external_id=${id}`
+      expect((await registry.fetch('GET', participants, { token })).json.data).toHaveLength(1)
+    },
+    timeout,
+  )
 
   it('is connected by five lines, and reports nothing by itself', () => {
     const lines = readFileSync(example, 'utf8').split('\n')

@@ -33,7 +33,8 @@ export async function builtTypeScript(folder: string): Promise<{ app: string; lo
   const installed = join(app, 'node_modules/@knowledgepulse/client')
   mkdirSync(installed, { recursive: true })
   await run('tar', ['xzf', join(source, tarball ?? ''), '-C', installed, '--strip-components', '1'])
-  symlinkSync(join(root, 'node_modules/@langchain'), join(app, 'node_modules/@langchain'))
+  for (const scope of ['@langchain', '@aws-sdk'])
+    symlinkSync(join(root, 'node_modules', scope), join(app, 'node_modules', scope))
   writeFileSync(join(app, 'package.json'), '{"type":"module"}')
   return { app, load: (file) => import(join(installed, 'dist', file)) }
 }

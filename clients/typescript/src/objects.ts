@@ -43,13 +43,14 @@ export class RecordedUploads {
     const extension = extensionForm.exec(name)?.[0].toLowerCase() ?? ''
     const key = `${this.#recorder.project}/${crypto.randomUUID()}${extension}`
     const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body
-    if (thread !== undefined) await this.#recorder.admit(thread, { [key]: () => this.#bucket.remove(key) })
+    const forget = { [key]: () => this.#bucket.remove(key) }
+    if (thread !== undefined) await this.#recorder.admit(thread, forget)
     await this.#bucket.put({ key, body: bytes, ...(contentType !== undefined && { contentType }) })
     if (thread === undefined) return key
     const isText = typeof body === 'string' || (contentType !== undefined && textTypes.test(contentType))
     const text = isText ? new TextDecoder().decode(bytes.subarray(0, 4 * mostCompared)).slice(0, mostCompared) : ''
     try {
-      await this.#recorder.point(thread, { store: 'objects', ref: key, text, isOfTurn: true })
+      await this.#recorder.point(thread, { store: 'objects', ref: key, text, isOfTurn: true }, forget)
     } catch (error) {
       if (error instanceof ErasedThread) await this.#bucket.remove(key)
       throw error

@@ -188,8 +188,8 @@ export class Recorder {
   #group: string | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
   #isRetrying = false
-  /** Until then, no write waits for the registry. In milliseconds since the epoch. */
-  #downUntil = 0
+  /** Then no write waits for the registry, until it answers a retry. */
+  #isDown = false
   /** Characters of messages that wait in memory. */
   #queued = 0
 
@@ -255,11 +255,17 @@ export class Recorder {
   }
 
   /**
-   * Notes data of another store that was written, and reports which messages of the thread it contains.
+   * Notes data of another store that was written, and reports which messages of the thread it contains. `forget` is repeated, because the
+   * registry may have refused the thread during the write.
    * @throws ErasedThread if an erasure began or ended during the write
    */
-  async point(id: string, value: RecordedValue): Promise<void> {
+  async point(
+    id: string,
+    value: RecordedValue,
+    forget: Readonly<Record<string, () => Promise<unknown>>> = {},
+  ): Promise<void> {
     const thread = this.#threadOf(id)
+    for (const [name, one] of Object.entries(forget)) thread.forget.set(name, one)
     const { store, ref } = value
     for (const [source, text] of thread.texts)
       if (isContained(value.text, text) || (value.isOfTurn && source === thread.turnId))
@@ -416,7 +422,7 @@ export class Recorder {
       thread.isUnchecked = true
       this.#retryLater()
     }
-    if (Date.now() < this.#downUntil) return goOn()
+    if (this.#isDown) return goOn()
     let timer: ReturnType<typeof setTimeout> | undefined
     const late = new Promise<'late'>((resolve) => {
       timer = setTimeout(() => resolve('late'), this.#options.patience ?? 2_000)
@@ -427,7 +433,7 @@ export class Recorder {
     } finally {
       clearTimeout(timer)
     }
-    this.#downUntil = Date.now() + this.#retryEvery
+    this.#isDown = true
     goOn()
     // Its answer may still refuse the thread.
     report
@@ -446,15 +452,15 @@ export class Recorder {
       this.#send(id, thread).then(
         () => {
           thread.isUnchecked = false
-          this.#downUntil = 0
+          this.#isDown = false
         },
         (error: unknown) => {
+          this.#isDown = error instanceof RegistryUnreachable
           if (error instanceof Erased || error instanceof Fenced) {
             for (const message of [...thread.waiting.keys()]) this.#drop(thread, message)
             thread.pointers = []
             throw error
           }
-          if (error instanceof RegistryUnreachable) this.#downUntil = Date.now() + this.#retryEvery
           thread.isUnchecked = true
           this.#options.onProblem?.(error, id)
           this.#retryLater()
@@ -602,14 +608,12 @@ export class Recorder {
   async #retry(): Promise<void> {
     this.#timer = undefined
     this.#isRetrying = true
-    let isLeft = false
     for (const [id, thread] of [...this.#threads]) {
       if (!isWaiting(thread)) continue
-      if (isLeft) break
       await this.#report(id)
         .catch((error: unknown) => this.#forgetErased(id, error))
         .catch((error: unknown) => this.#options.onProblem?.(error, id))
-      isLeft = Date.now() < this.#downUntil
+      if (this.#isDown) break
     }
     this.#isRetrying = false
     if ([...this.#threads.values()].some(isWaiting)) this.#retryLater()

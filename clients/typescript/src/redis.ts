@@ -64,7 +64,8 @@ export class RecordedCache {
     const config = currentConfig()
     const { thread = threadOf(config), subject = this.#recorder.authorOf(config)?.external_id } = options
     const key = await this.key(name)
-    if (thread !== undefined) await this.#recorder.admit(thread, { cache: () => this.deleteConversation(thread) })
+    const forget = thread === undefined ? {} : { cache: () => this.deleteConversation(thread) }
+    if (thread !== undefined) await this.#recorder.admit(thread, forget)
     const transaction = this.#redis
       .multi()
       .set(key, value, { expiration: { type: 'EX', value: Math.min(Math.ceil(ttl), longest) } })
@@ -76,7 +77,7 @@ export class RecordedCache {
     await transaction.exec()
     if (thread === undefined) return
     try {
-      await this.#recorder.point(thread, { store: 'cache', ref: key, text: value })
+      await this.#recorder.point(thread, { store: 'cache', ref: key, text: value }, forget)
     } catch (error) {
       if (error instanceof ErasedThread) await this.deleteConversation(thread)
       throw error

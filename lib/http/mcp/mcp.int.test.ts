@@ -363,7 +363,13 @@ describe('a thousand calls', () => {
 describe.skipIf(!isInstalled('python')).each(['auto', 'legacy'])('the Python client that negotiates %s', (mode) => {
   const Results = z.object({
     tools: z.array(z.string()),
-    results: z.array(z.object({ failed: z.boolean(), made: z.record(z.string(), z.unknown()).nullable() })),
+    results: z.array(
+      z.object({
+        failed: z.boolean(),
+        code: z.string().nullable(),
+        made: z.record(z.string(), z.unknown()).nullable(),
+      }),
+    ),
   })
 
   it('lists and calls every tool in one session, and a refusal does not end it', async () => {
@@ -395,5 +401,13 @@ describe.skipIf(!isInstalled('python')).each(['auto', 'legacy'])('the Python cli
     expect(requests.map(({ state, verifiedBy, runId }) => [state, verifiedBy, runId])).toEqual([
       ['received', null, null],
     ])
+    // More writes than the tier admits in a minute.
+    const { token: small } = await issuedAgent(test, ['read', 'write'], { tier: 'free' })
+    const report = { name: 'report_unit', arguments: { id: 'kp:trace:none', reason: 'wrong' } }
+    const limited = await call([...Array(40).fill(report), { name: 'reputation', arguments: {} }], small)
+    expect(new Set(limited.results.slice(0, -1).map(({ code }) => code))).toEqual(
+      new Set(['not_found', 'rate_limited']),
+    )
+    expect(limited.results.at(-1)?.failed).toBe(false)
   }, 120_000)
 })

@@ -1,5 +1,6 @@
 """The official Python client of the Model Context Protocol."""
 
+import json
 from typing import Any
 
 import httpx2
@@ -16,7 +17,9 @@ async def calls(url: str, token: str, mode: str, requests: list[dict[str, Any]])
             results = []
             for one in requests:
                 result = await client.call_tool(one["name"], one["arguments"])
-                results.append({"failed": bool(result.is_error), "made": result.structured_content})
+                text = result.content[0].text if result.is_error else "{}"
+                code = json.loads(text).get("error", {}).get("code")
+                results.append({"failed": bool(result.is_error), "code": code, "made": result.structured_content})
             return {"tools": [tool.name for tool in listed.tools], "results": results}
 
 

@@ -1,6 +1,8 @@
 """The example application of the Python client, with a model whose answers depend on nothing but the question."""
 
 import asyncio
+import contextlib
+import io
 import logging
 import os
 import sys
@@ -23,10 +25,15 @@ from graphiti_core.utils.datetime_utils import utc_now
 from graphiti_models import Embedder, Model, Ranker, known
 from knowledgepulse import KnowledgePulse
 from knowledgepulse.graphiti import ErasedThread, RecordedGraphiti
+from knowledgepulse.langgraph import Recorder, recorded_saver, recorded_store
 from knowledgepulse.objects import GcsBucket, RecordedUploads, S3Bucket
 from knowledgepulse.redis import AsyncRecordedCache, RecordedCache
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import AIMessage, HumanMessage
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.store.base import BaseStore
+from langgraph.store.memory import InMemoryStore
 from langgraph.store.postgres.aio import AsyncPostgresStore
 from psycopg import AsyncConnection
 from psycopg.rows import dict_row
@@ -195,6 +202,21 @@ async def uploaded(thread: str, text: str, s3: dict[str, str], bucket: str) -> l
         return type(error).__name__
 
 
+async def downtime(thread: str, text: str, s3: dict[str, str], bucket: str) -> list[str] | str | None:
+    """Writes for an erased thread while the registry is down, which then answers again. Returns the keys of the files."""
+    recorder = running["recorder"]
+    client, recorder.client = recorder.client, KnowledgePulse("http://127.0.0.1:9", "none", retries=0)
+    try:
+        await AsyncRecordedCache(running["cache"], recorder).set("down", text, thread=thread)
+        RecordedCache(Redis.from_url(running["redis"]), recorder).set("also down", text, thread=thread)
+        await graph().add_episode(**turn(text), thread=thread)
+        keys = await uploaded(thread, text, s3, bucket)
+    finally:
+        recorder.client = client
+    await recorder.asettle()
+    return keys
+
+
 def versions(endpoint: str, name: str) -> list[int]:
     """The versions of an object in Google Cloud Storage before and after it is deleted."""
     options = ClientOptions(api_endpoint=endpoint)
@@ -214,10 +236,62 @@ def versions(endpoint: str, name: str) -> list[int]:
     return [before, len(list(bucket.list_blobs(versions="true")))]
 
 
+async def readme(blocks: list[str], env: dict[str, str], bucket: str, thread: str, text: str) -> dict[str, Any]:
+    """Runs the snippets of the README one after the other, with stores of the application, and an application with what they make."""
+    os.environ.update(env)
+    boto3.client("s3").create_bucket(Bucket=bucket)
+    redis = Redis.from_url(running["redis"], decode_responses=True)
+    names: dict[str, Any] = {"saver": InMemorySaver(), "store": InMemoryStore(), "graphiti": running["graphiti"], "redis": redis}
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        for block in blocks:
+            exec(compile(block, "README.md", "exec"), names)
+
+    def remember(state: MessagesState, *, store: BaseStore) -> dict:
+        question = state["messages"][-1].text
+        names["cache"].set("question", question)
+        names["uploads"].upload("question.txt", question)
+        store.put(("memories",), "question", {"said": question})
+        return {"messages": [AIMessage("Noted.")]}
+
+    graph = StateGraph(MessagesState).add_node("remember", remember).add_edge(START, "remember")
+    agent = graph.compile(names["checkpointer"], store=names["store"])
+    config = {"configurable": {"thread_id": thread, "user_id": bucket}}
+    await asyncio.to_thread(agent.invoke, {"messages": [HumanMessage(text)]}, config)
+    await names["graphiti"].add_episode(**turn(text), thread=thread)
+    await names["recorder"].aclose()
+    episodes = await names["graphiti"].retrieve_episodes(utc_now(), last_n=1000)
+    return {
+        "printed": said.getvalue().splitlines()[-1],
+        "found": len([one for one in episodes if one.content == text]),
+        "cached": names["cache"].get("question"),
+        "memories": [one.value["said"] for one in names["store"].search(("memories",))],
+    }
+
+
+async def guide(code: str, env: dict[str, str], thread: str, text: str) -> str:
+    """Runs the five lines of the guide with asynchronous stores."""
+    given: dict[str, Any] = {"saver": InMemorySaver(), "store": InMemoryStore(), "redis": running["cache"]}
+    names = {**globals(), **given, "graphiti": running["graphiti"], "url": env["KP_URL"], "token": env["KP_TOKEN"]}
+    exec(compile(code, "for-agent-developers.md", "exec"), names)
+
+    async def remember(state: MessagesState, *, store: BaseStore) -> dict:
+        await names["cache"].set(thread, state["messages"][-1].text)
+        await store.aput(("memories",), "question", {"said": state["messages"][-1].text})
+        return {}
+
+    graph = StateGraph(MessagesState).add_node("remember", remember).add_edge(START, "remember")
+    config = {"configurable": {"thread_id": thread, "user_id": thread}}
+    await graph.compile(names["saver"], store=names["store"]).ainvoke({"messages": [HumanMessage(text)]}, config)
+    await names["recorder"].aclose()
+    found = await names["cache"].get(thread)
+    return found.decode() if isinstance(found, bytes) else found
+
+
 async def stop() -> None:
     await running["recorder"].aclose()
     await running["graphiti"].close()
     await asyncio.sleep(0)
 
 
-serve({one.__name__: one for one in (start, say, settle, refused, interrupted, groups, lifetimes, uploaded, versions, stop)})
+serve({one.__name__: one for one in (start, say, settle, refused, interrupted, groups, lifetimes, uploaded, downtime, versions, readme, guide, stop)})

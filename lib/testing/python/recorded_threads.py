@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import threading
 from typing import Any
 
 import httpx
@@ -27,10 +28,17 @@ problems: list[str] = []
 is_down = False
 
 
+answers = threading.Event()
+answers.set()
+calls: list[str] = []
+
+
 class Wire(httpx.HTTPTransport):
-    """The network, which a test can interrupt."""
+    """The network, which a test can interrupt and halt."""
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
+        calls.append(request.url.path)
+        answers.wait()
         if is_down:
             raise httpx.ConnectError("the network is down", request=request)
         return super().handle_request(request)
@@ -42,14 +50,14 @@ def connect(url: str, token: str, project: str, checkpoints: str) -> None:
         saver.setup()
 
 
-def new_recorder() -> Recorder:
+def new_recorder(**options: Any) -> Recorder:
     client = KnowledgePulse(given["url"], given["token"], http=httpx.Client(transport=Wire()))
     return Recorder(
         client,
         given["project"],
         author=lambda _: {"external_id": "customer-1", "name": "Ida Beispiel"},
         on_problem=lambda error, _: problems.append(type(error).__name__),
-        retry_every=0.5,
+        **{"retry_every": 0.5, **options},
     )
 
 
@@ -190,6 +198,29 @@ def switch(down: bool) -> None:
     is_down = down
 
 
+async def hang(threads: list[str], text: str) -> int:
+    """Runs threads while the registry accepts calls but does not answer, and reports them when it does. Returns its calls until then."""
+    mine = new_recorder(patience=0.05, retry_every=0.001)
+    synchronous, asynchronous = recorded_saver(InMemorySaver(), mine), recorded_saver(InMemorySaver(), mine)
+    graph = StateGraph(MessagesState).add_node("remember", remember).add_edge(START, "remember")
+    agraph = StateGraph(MessagesState).add_node("remember", aremember).add_edge(START, "remember")
+    store = recorded_store(InMemoryStore(), mine)
+    answers.clear()
+    calls.clear()
+    try:
+        for at, thread in enumerate(threads):
+            said = {"messages": [HumanMessage(f"{text} {thread}")]}
+            if at % 2 == 0:
+                graph.compile(synchronous, store=store).invoke(said, config_of(thread))
+            else:
+                await agraph.compile(asynchronous, store=store).ainvoke(said, config_of(thread))
+        made = len(calls)
+    finally:
+        answers.set()
+    await mine.aclose()
+    return made
+
+
 async def settle() -> str | None:
     """The name of the problem, if something could not be reported."""
     try:
@@ -297,6 +328,7 @@ serve(
             rows,
             arows,
             switch,
+            hang,
             settle,
             found_problems,
             shape,

@@ -14,6 +14,7 @@ const hashOf = (file: string): string =>
     .slice(0, 12)
 const python = join(home, `python-${hashOf('../python/requirements.txt')}`)
 const openapi = join(home, `openapi-${hashOf('../openapi/package.json')}`)
+const mcp = join(home, `mcp-${hashOf('../mcp/package.json')}`)
 export const files = {
   neo4j: join(home, 'neo4j', 'lib'),
   s3: join(home, 'bin', 'versitygw'),
@@ -21,15 +22,18 @@ export const files = {
   helm: join(home, 'bin', 'helm'),
   python: join(python, 'complete'),
   openapi: join(openapi, 'complete'),
+  mcp: join(mcp, 'complete'),
 }
 /** A program of the environment with `lib/testing/python/requirements.txt`. */
 export const pythonExecutable = (program = 'python'): string => join(python, 'bin', program)
 /** A program of the packages in `lib/testing/openapi/package.json`. */
 export const openApiTool = (program: 'redocly' | 'spectral' | 'openapi-typescript' | 'tsc'): string =>
   join(openapi, 'node_modules', '.bin', program)
+/** A program of the packages in `lib/testing/mcp/package.json`. */
+export const mcpTool = (program: 'conformance' | 'mcp-inspector'): string => join(mcp, 'node_modules', '.bin', program)
 
 export type ServiceName = keyof typeof files
-const services: readonly ServiceName[] = ['neo4j', 's3', 'gcs', 'helm', 'python', 'openapi']
+const services: readonly ServiceName[] = ['neo4j', 's3', 'gcs', 'helm', 'python', 'openapi', 'mcp']
 const names: Record<ServiceName, string> = {
   neo4j: 'Neo4j',
   s3: 'an S3 server (versitygw)',
@@ -37,6 +41,7 @@ const names: Record<ServiceName, string> = {
   helm: 'Helm',
   python: 'Python with the packages of lib/testing/python/requirements.txt',
   openapi: 'the packages of lib/testing/openapi/package.json',
+  mcp: 'the packages of lib/testing/mcp/package.json',
 }
 
 /** Whether this machine can start the service, for `describe.skipIf`. @throws under KP_REQUIRE_SERVICES when it cannot */

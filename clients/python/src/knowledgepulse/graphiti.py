@@ -6,18 +6,20 @@ import asyncio
 import copy
 import re
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar
+from functools import partial
 from inspect import BoundArguments, signature
 from typing import Any, cast
 
 from graphiti_core import Graphiti
 from graphiti_core.driver.driver import GraphDriver
 from graphiti_core.edges import EntityEdge
+from graphiti_core.errors import NodeNotFoundError
 from graphiti_core.nodes import EntityNode, EpisodicNode
 from typing_extensions import Self
 
-from .recorder import ErasedThread, Recorder, Value, current_thread
+from .recorder import ErasedThread, Recorder, Value, current_thread, on_this_loop
 
 __all__ = ["ErasedThread", "RecordedGraphiti", "Recorder"]
 
@@ -214,15 +216,21 @@ class RecordedGraphiti:
             call.arguments["group_ids"] = await self.groups(call.arguments["group_ids"])
         return call
 
+    async def _forget(self, episode: str) -> None:
+        # An erasure may have deleted it.
+        with suppress(NodeNotFoundError):
+            await cast(Any, self._plain).remove_episode(episode)
+
     async def _report(self, thread: str, group: str, episodes: Sequence[tuple[str, str]]) -> None:
         own = await asyncio.to_thread(lambda: self.recorder.group)
         place = None if group == own else group
         for at, (uuid, body) in enumerate(episodes):
             value = Value("graph", uuid, body, place)
+            forget = on_this_loop(partial(self._forget, uuid))
             try:
-                await asyncio.to_thread(self.recorder.point, thread, value)
+                await asyncio.to_thread(self.recorder.point, thread, value, {f"episode {uuid}": forget})
             except ErasedThread:
                 # An erasure began and ended while the model answered.
                 for rest, _ in episodes[at:]:
-                    await cast(Any, self._plain).remove_episode(rest)
+                    await self._forget(rest)
                 raise

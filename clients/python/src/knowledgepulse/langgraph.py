@@ -18,13 +18,11 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.store.base import BaseStore, GetOp, Item, MatchCondition, Op, PutOp, Result, SearchOp
 
-from .recorder import ErasedThread, Recorder, ThreadAuthor, current_thread, thread_of
+from .recorder import ErasedThread, Recorder, ThreadAuthor, current_thread, on_this_loop, thread_of
 
 __all__ = ["ErasedThread", "Recorder", "ThreadAuthor", "current_thread", "recorded_saver", "recorded_store"]
 
 _OPTIONAL = ("delete_for_runs", "copy_thread", "prune", "adelete_for_runs", "acopy_thread", "aprune")
-# Seconds for the deletion of an erased thread.
-_PATIENCE = 60
 _CONTEXTS = ("__enter__", "__exit__", "__aenter__", "__aexit__")
 
 
@@ -161,7 +159,7 @@ class _RecordedSaver(BaseCheckpointSaver[Any]):
         self._recorder.admit(thread, self._forgets(thread))
         written = write()
         # An erasure may have begun and ended during the write.
-        self._recorder.note(thread, values, config)
+        self._recorder.note(thread, values, config, self._forgets(thread))
         return written
 
     async def _aadmit(self, config: RunnableConfig) -> None:
@@ -172,21 +170,13 @@ class _RecordedSaver(BaseCheckpointSaver[Any]):
     async def _anote(self, config: RunnableConfig, values: Any) -> None:
         thread = thread_of(config)
         if thread is not None:
-            await asyncio.to_thread(self._recorder.note, thread, values, config)
+            await asyncio.to_thread(self._recorder.note, thread, values, config, self._aforgets(thread))
 
     def _forgets(self, thread: str) -> dict[str, Callable[[], None]]:
         return {"checkpoints": lambda: self._inner.delete_thread(thread)}
 
     def _aforgets(self, thread: str) -> dict[str, Callable[[], None]]:
-        loop = asyncio.get_running_loop()
-
-        def forget() -> None:
-            # Called in a worker thread: an asynchronous saver belongs to the loop of the application.
-            if not loop.is_running() or asyncio._get_running_loop() is loop:
-                raise RuntimeError("Deleting an erased thread needs the running loop: await asettle() or aclose().")
-            asyncio.run_coroutine_threadsafe(self._inner.adelete_thread(thread), loop).result(_PATIENCE)
-
-        return {"checkpoints": forget}
+        return {"checkpoints": on_this_loop(lambda: self._inner.adelete_thread(thread))}
 
 
 def _copies(self: _RecordedSaver, source_thread_id: str, target_thread_id: str) -> None:
@@ -195,7 +185,8 @@ def _copies(self: _RecordedSaver, source_thread_id: str, target_thread_id: str) 
     self._inner.copy_thread(source_thread_id, target_thread_id)
     config: RunnableConfig = {"configurable": {"thread_id": target_thread_id}}
     copied = self._inner.get_tuple(config)
-    self._recorder.note(target_thread_id, copied.checkpoint.get("channel_values") if copied else None, config)
+    values = copied.checkpoint.get("channel_values") if copied else None
+    self._recorder.note(target_thread_id, values, config, self._forgets(target_thread_id))
 
 
 async def _acopies(self: _RecordedSaver, source_thread_id: str, target_thread_id: str) -> None:
@@ -205,7 +196,7 @@ async def _acopies(self: _RecordedSaver, source_thread_id: str, target_thread_id
     config: RunnableConfig = {"configurable": {"thread_id": target_thread_id}}
     copied = await self._inner.aget_tuple(config)
     values = copied.checkpoint.get("channel_values") if copied else None
-    await asyncio.to_thread(self._recorder.note, target_thread_id, values, config)
+    await asyncio.to_thread(self._recorder.note, target_thread_id, values, config, self._aforgets(target_thread_id))
 
 
 def _forwarded(name: str) -> Callable[..., Any]:
@@ -251,7 +242,10 @@ def _entering(name: str) -> Callable[[_RecordedSaver], Any]:
 
 
 class _RecordedStore(BaseStore):
-    """Puts the id of the project before each namespace, so that its erasure finds every item, and takes it off again."""
+    """Puts the id of the project before each namespace, so that its erasure finds every item, and takes it off again.
+
+    What a thread wrote while the registry was down is not deleted later: another thread may have written the same item since.
+    """
 
     __slots__ = ("_inner", "_recorder", "supports_ttl", "ttl_config")
 
@@ -273,7 +267,11 @@ class _RecordedStore(BaseStore):
             self._recorder.admit(thread)
         results = self._inner.batch([self._inside(op) for op in given])
         if thread is not None:
-            self._undo_if_erased(thread, given)
+            try:
+                self._recorder.admit(thread)
+            except ErasedThread:
+                self._inner.batch(self._removals(given))
+                raise
         return [self._outside(result) for result in results]
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
@@ -289,13 +287,6 @@ class _RecordedStore(BaseStore):
                 await self._inner.abatch(self._removals(given))
                 raise
         return [self._outside(result) for result in results]
-
-    def _undo_if_erased(self, thread: str, given: Sequence[Op]) -> None:
-        try:
-            self._recorder.admit(thread)
-        except ErasedThread:
-            self._inner.batch(self._removals(given))
-            raise
 
     def _removals(self, given: Sequence[Op]) -> list[Op]:
         return [self._inside(op._replace(value=None)) for op in given if isinstance(op, PutOp)]

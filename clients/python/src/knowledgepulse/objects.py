@@ -86,15 +86,16 @@ class RecordedUploads:
         key = f"{self._recorder.project}/{uuid.uuid4()}{extension.group().lower() if extension else ''}"
         data = body.encode() if isinstance(body, str) else body
         written_for = thread or current_thread()
+        forget = {key: lambda: self._bucket.remove(key)}
         if written_for is not None:
-            self._recorder.admit(written_for, {key: lambda: self._bucket.remove(key)})
+            self._recorder.admit(written_for, forget)
         self._bucket.put(key, data, content_type)
         if written_for is None:
             return key
         is_text = isinstance(body, str) or (content_type is not None and _TEXT_TYPES.match(content_type) is not None)
         text = data[: 4 * _MOST_COMPARED].decode(errors="replace")[:_MOST_COMPARED] if is_text else ""
         try:
-            self._recorder.point(written_for, Value("objects", key, text, of_turn=True))
+            self._recorder.point(written_for, Value("objects", key, text, of_turn=True), forget)
         except ErasedThread:
             self._bucket.remove(key)
             raise

@@ -8,10 +8,10 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import suppress
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -83,6 +83,11 @@ class _Thread:
     def has_reports(self) -> bool:
         return bool(self.waiting) or bool(self.pointers)
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether something of the thread is still to be reported."""
+        return self.is_unchecked or self.has_reports
+
 
 _ROLES = {
     "human": "user",
@@ -100,8 +105,10 @@ _TEXTS = 500
 _VALUES = 200
 # A shorter text may be in a value by chance. An erasure still finds it by its words.
 _SHORTEST_TEXT = 20
-# Seconds. An application waits at most this long for the registry before a write.
-_PATIENCE = 10.0
+# Seconds for a call of the registry. It goes on after a write stopped waiting for it.
+_CALL = 10.0
+# Seconds for the deletion of what was written of an erased thread.
+_DELETION = 60
 
 
 def _contains(value: str, text: str) -> bool:
@@ -147,6 +154,18 @@ def messages_in(value: Any, depth: int = 0) -> Iterator[Message]:
             yield from messages_in(inner, depth + 1)
 
 
+def on_this_loop(call: Callable[[], Coroutine[Any, Any, object]]) -> Callable[[], None]:
+    """Lets a worker thread of the recorder wait for a coroutine: what is asynchronous belongs to the loop of the application."""
+    loop = asyncio.get_running_loop()
+
+    def forget() -> None:
+        if not loop.is_running() or asyncio._get_running_loop() is loop:
+            raise RuntimeError("Deleting an erased thread needs the running loop: await asettle() or aclose().")
+        asyncio.run_coroutine_threadsafe(call(), loop).result(_DELETION)
+
+    return forget
+
+
 def thread_of(config: Mapping[str, Any] | None) -> str | None:
     thread = ((config or {}).get("configurable") or {}).get("thread_id")
     return None if thread is None or thread == "" else str(thread)
@@ -173,7 +192,8 @@ class Recorder:
 
     While the registry does not answer, the application goes on, and what was not reported is reported later. `author` says who wrote the
     human messages of a run; without it, the agent of the token is their author. `on_problem` is called for everything that could not be
-    reported yet, and for what the registry refuses.
+    reported yet, and for what the registry refuses. A write waits at most `patience` seconds for the registry, and not at all while it is
+    known to be down.
     """
 
     def __init__(
@@ -184,6 +204,7 @@ class Recorder:
         author: Callable[[Mapping[str, Any]], ThreadAuthor | None] | None = None,
         title: Callable[[str], str] | None = None,
         on_problem: Callable[[Exception, str], None] | None = None,
+        patience: float = 2.0,
         retry_every: float = 5.0,
     ) -> None:
         self.client = client
@@ -191,11 +212,14 @@ class Recorder:
         self._author = author
         self._title = title or (lambda thread: thread)
         self._on_problem = on_problem or (lambda error, thread: None)
+        self._patience = patience
         self._retry_every = retry_every
         self._threads: dict[str, _Thread] = {}
         self._lock = threading.Lock()
         self._timer: threading.Timer | None = None
-        self._down_until = 0.0
+        self._is_retrying = False
+        # Then no write waits for the registry, until it answers a retry.
+        self._is_down = False
         self._group: str | None = None
 
     def __enter__(self) -> Self:
@@ -210,7 +234,7 @@ class Recorder:
         if self._group is None:
             try:
                 found = self.client.get(
-                    "/api/projects/{projectId}", params={"projectId": self.project}, timeout=_PATIENCE, retries=0
+                    "/api/projects/{projectId}", params={"projectId": self.project}, timeout=_CALL, retries=0
                 )
             except RegistryUnreachable as error:
                 self._on_problem(error, "")
@@ -232,12 +256,21 @@ class Recorder:
         found.forget.update(forget or {})
         self._report(found)
 
-    def note(self, thread: str, values: Any, config: Mapping[str, Any] | None = None) -> None:
+    def note(
+        self,
+        thread: str,
+        values: Any,
+        config: Mapping[str, Any] | None = None,
+        forget: Mapping[str, Callable[[], None]] | None = None,
+    ) -> None:
         """Notes the messages in a value that was written, and reports them.
+
+        `forget` is repeated, because the registry may have refused the thread during the write.
 
         :raises ErasedThread: if an erasure began or ended during the write; what was written is deleted
         """
         found = self._thread(thread)
+        found.forget.update(forget or {})
         author = self.author_of(config)
         for message in messages_in(values):
             if found.texts.get(message.id) != message.content:
@@ -261,12 +294,13 @@ class Recorder:
             found.texts.popitem(last=False)
         self._report(found)
 
-    def point(self, thread: str, value: Value) -> None:
+    def point(self, thread: str, value: Value, forget: Mapping[str, Callable[[], None]] | None = None) -> None:
         """Notes data of another store that was written, and reports which messages of the thread it contains.
 
         :raises ErasedThread: as `note`
         """
         found = self._thread(thread)
+        found.forget.update(forget or {})
         found.pointers.extend(
             (id, value)
             for id, text in list(found.texts.items())
@@ -282,7 +316,7 @@ class Recorder:
         """
         for thread in list(self._threads.values()):
             try:
-                self._report(thread, insists=True)
+                self._attempt(thread, insists=True)
             except ErasedThread as error:
                 if thread.is_unchecked:
                     raise RuntimeError("What was written of an erased thread could not be deleted.") from error
@@ -308,19 +342,51 @@ class Recorder:
         with self._lock:
             return self._threads.setdefault(id, _Thread(id))
 
-    def _report(self, thread: _Thread, insists: bool = False) -> None:
-        """Reports the thread and what is waiting. A fault of the registry is noted, and reported later."""
+    def _report(self, thread: _Thread) -> None:
+        """Reports the thread and what is waiting. A write waits only a short time for it."""
+        if self._is_down:
+            self._check_later(thread)
+            return
+        refusals: list[Exception] = []
+
+        def attempt() -> None:
+            try:
+                self._attempt(thread)
+            except Exception as error:  # noqa: BLE001 - raised below, in the thread of the application
+                refusals.append(error)
+
+        # A daemon, so that an application can end while the registry hangs.
+        worker = threading.Thread(target=copy_context().run, args=(attempt,), daemon=True)
+        worker.start()
+        worker.join(self._patience)
+        if worker.is_alive():
+            # Its answer may still refuse the thread: then what was written is deleted.
+            self._is_down = True
+            self._check_later(thread)
+        elif refusals:
+            raise refusals[0]
+
+    def _check_later(self, thread: _Thread) -> None:
+        """Something is written without an answer of the registry."""
+        with self._lock:
+            # The thread may have been refused and forgotten meanwhile.
+            known = self._threads.setdefault(thread.id, thread)
+            known.forget.update(thread.forget)
+            known.is_unchecked = True
+        self._retry_later()
+
+    def _attempt(self, thread: _Thread, insists: bool = False) -> None:
+        """Reports the thread. A fault of the registry is noted, and reported later; if it `insists`, it is raised.
+
+        :raises ErasedThread: if the thread may not be written; what was written of it is deleted
+        """
         with thread.turn:
-            if not insists and time.monotonic() < self._down_until:
-                # It did not answer a moment ago: an application does not wait for it at each write.
-                thread.is_unchecked = True
-                self._retry_later()
-                return
             try:
                 self._send(thread)
                 thread.is_unchecked = False
-                self._down_until = 0.0
+                self._is_down = False
             except (Erased, Fenced) as error:
+                self._is_down = False
                 thread.waiting.clear()
                 thread.pointers.clear()
                 # `erased` names this thread. `fenced` may also mean its project: then only a thread that this process
@@ -329,8 +395,7 @@ class Recorder:
                     self._forget(thread)
                 raise ErasedThread(thread.id) from error
             except (RegistryProblem, RegistryUnreachable) as error:
-                if isinstance(error, RegistryUnreachable):
-                    self._down_until = time.monotonic() + self._retry_every
+                self._is_down = isinstance(error, RegistryUnreachable)
                 thread.is_unchecked = True
                 self._on_problem(error, thread.id)
                 self._retry_later()
@@ -373,7 +438,7 @@ class Recorder:
                 "/api/projects/{projectId}/conversations/{conversationId}/messages",
                 params={"projectId": self.project, "conversationId": conversation},
                 body=body,
-                timeout=_PATIENCE,
+                timeout=_CALL,
                 retries=0,
             )
         except (NotFound, Erased, Fenced) as error:
@@ -402,7 +467,7 @@ class Recorder:
                 "/api/projects/{projectId}/provenance",
                 params={"projectId": self.project},
                 body={"entries": [entry]},
-                timeout=_PATIENCE,
+                timeout=_CALL,
                 retries=0,
             )
         except (NotFound, Fenced) as error:
@@ -438,7 +503,7 @@ class Recorder:
             "/api/projects/{projectId}/conversations",
             params={"projectId": self.project},
             body={"id": conversation, "title": self._title(thread)[:200], "threads": [conversation]},
-            timeout=_PATIENCE,
+            timeout=_CALL,
             retries=0,
         )
 
@@ -448,7 +513,7 @@ class Recorder:
             self.client.get(
                 "/api/projects/{projectId}/conversations/{conversationId}",
                 params={"projectId": self.project, "conversationId": conversation},
-                timeout=_PATIENCE,
+                timeout=_CALL,
                 retries=0,
             )
         except NotFound as error:
@@ -461,7 +526,7 @@ class Recorder:
 
     def _retry_later(self) -> None:
         with self._lock:
-            if self._timer is not None:
+            if self._timer is not None or self._is_retrying:
                 return
             self._timer = threading.Timer(self._retry_every, self._retry)
             # The application may end; the next checkpoint of the thread contains its messages again.
@@ -469,10 +534,20 @@ class Recorder:
             self._timer.start()
 
     def _retry(self) -> None:
+        """One thread after the other, until the registry does not answer again."""
         with self._lock:
             self._timer = None
-        for thread in list(self._threads.values()):
-            if thread.is_unchecked or thread.has_reports:
-                # Of a thread that was erased meanwhile, what was written is deleted.
-                with suppress(ErasedThread):
-                    self._report(thread)
+            self._is_retrying = True
+        try:
+            for thread in list(self._threads.values()):
+                if thread.is_waiting:
+                    # Of a thread that was erased meanwhile, what was written is deleted.
+                    with suppress(ErasedThread):
+                        self._attempt(thread)
+                    if self._is_down:
+                        break
+        finally:
+            with self._lock:
+                self._is_retrying = False
+            if any(thread.is_waiting for thread in list(self._threads.values())):
+                self._retry_later()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from collections.abc import Callable
 from typing import Any
 
-from .recorder import ErasedThread, Recorder, Value, current_config, current_thread
+from .recorder import ErasedThread, Recorder, Value, current_config, current_thread, on_this_loop
 
 __all__ = ["AsyncRecordedCache", "ErasedThread", "RecordedCache", "Recorder"]
 
@@ -71,7 +72,7 @@ class RecordedCache(_Keys):
     ) -> None:
         key, written_for = self.key(name), thread or current_thread()
         if written_for is not None:
-            self._recorder.admit(written_for)
+            self._recorder.admit(written_for, self._forgets(written_for))
         with self._redis.pipeline(transaction=True) as pipe:
             pipe.set(key, value, ex=self._lifetime(ttl))
             for index in self._indexes(written_for, subject):
@@ -80,7 +81,7 @@ class RecordedCache(_Keys):
             pipe.execute()
         if written_for is not None:
             try:
-                self._recorder.point(written_for, _value(key, value))
+                self._recorder.point(written_for, _value(key, value), self._forgets(written_for))
             except ErasedThread:
                 self.delete_conversation(written_for)
                 raise
@@ -95,6 +96,12 @@ class RecordedCache(_Keys):
     def delete_subject(self, subject: str) -> int:
         """Deletes the values of a person. Returns how many."""
         return self._delete(self._index("subject", subject))
+
+    def _forgets(self, thread: str) -> dict[str, Callable[[], None]]:
+        def forget() -> None:
+            self.delete_conversation(thread)
+
+        return {"cache": forget}
 
     def _delete(self, index: str) -> int:
         keys = list(self._redis.smembers(index))
@@ -120,7 +127,7 @@ class AsyncRecordedCache(_Keys):
     ) -> None:
         key, written_for = self.key(name), thread or current_thread()
         if written_for is not None:
-            await asyncio.to_thread(self._recorder.admit, written_for)
+            await asyncio.to_thread(self._recorder.admit, written_for, self._forgets(written_for))
         async with self._redis.pipeline(transaction=True) as pipe:
             pipe.set(key, value, ex=self._lifetime(ttl))
             for index in self._indexes(written_for, subject):
@@ -129,7 +136,8 @@ class AsyncRecordedCache(_Keys):
             await pipe.execute()
         if written_for is not None:
             try:
-                await asyncio.to_thread(self._recorder.point, written_for, _value(key, value))
+                value_of = _value(key, value)
+                await asyncio.to_thread(self._recorder.point, written_for, value_of, self._forgets(written_for))
             except ErasedThread:
                 await self.delete_conversation(written_for)
                 raise
@@ -144,6 +152,9 @@ class AsyncRecordedCache(_Keys):
     async def delete_subject(self, subject: str) -> int:
         """Deletes the values of a person. Returns how many."""
         return await self._delete(self._index("subject", subject))
+
+    def _forgets(self, thread: str) -> dict[str, Callable[[], None]]:
+        return {"cache": on_this_loop(lambda: self.delete_conversation(thread))}
 
     async def _delete(self, index: str) -> int:
         keys = list(await self._redis.smembers(index))
