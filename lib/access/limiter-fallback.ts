@@ -1,4 +1,4 @@
-import { consumedWindow, type Limiter, memoryLimiter, peekedWindow, type WindowRecord } from './limiter.ts'
+import { consumedWindow, type Limiter, peekedWindow, WINDOW_SECONDS, type WindowRecord } from './limiter.ts'
 
 /** How many milliseconds a request waits for the store before the process counts alone. */
 export const limiterPatience = 1000
@@ -39,13 +39,56 @@ async function within<T>(milliseconds: number, work: Promise<T>): Promise<T> {
   }
 }
 
+/** A window of a key as this process knows it. */
+interface OwnWindow extends WindowRecord {
+  /** Requests that this process admitted in it. */
+  admitted: number
+}
+
+/** The windows of this process that are open, by key. */
+function ownWindows() {
+  const windows = new Map<string, OwnWindow>()
+  let swept = 0
+  /** Removes windows that ended, once for each length of a window. */
+  function sweep(now: number) {
+    if (now - swept < WINDOW_SECONDS * 1000) return
+    swept = now
+    for (const [key, { resetAt }] of windows) if (resetAt <= now) windows.delete(key)
+  }
+  function open(key: string, resetAt: number | undefined): OwnWindow {
+    const now = Date.now()
+    sweep(now)
+    const known = windows.get(key)
+    if (known && (resetAt === undefined ? known.resetAt > now : known.resetAt === resetAt)) return known
+    const fresh = { consumed: 0, admitted: 0, resetAt: resetAt ?? now + WINDOW_SECONDS * 1000 }
+    windows.set(key, fresh)
+    return fresh
+  }
+  return {
+    /** Counts a request. `record`: the window of the shared store, which then decides too; without it, this process counts alone. */
+    count(key: string, limit: number, record?: WindowRecord): WindowRecord {
+      const own = open(key, record?.resetAt)
+      own.consumed++
+      const consumed = record?.consumed ?? own.consumed
+      const isAdmitted = own.admitted < limit && consumed <= limit
+      if (isAdmitted) own.admitted++
+      return { consumed: isAdmitted ? consumed : Math.max(consumed, limit + 1), resetAt: own.resetAt }
+    },
+    peek(key: string): WindowRecord | undefined {
+      const own = windows.get(key)
+      return own && own.resetAt > Date.now() ? own : undefined
+    },
+  }
+}
+
 /**
  * A limiter on a shared store that counts per process while the store is down. The request that detects the outage waits at most one
  * second; later ones do not query the store, and a background probe detects when it is back. A request that timed out here may still be
- * counted in the store. So after an outage a window may reject early, but it never admits more.
+ * counted in the store. So after an outage a window may reject early. A process never admits more than the limit in one window, before,
+ * during and after an outage together, so n processes admit at most n times the limit.
  */
 export function withFallback(shared: SharedStore, events: LimiterEvents = {}, patience = limiterPatience): Limiter {
-  const alone = memoryLimiter()
+  const own = ownWindows()
   let isDown = false
   let isClosed = false
   let nextProbe: NodeJS.Timeout | undefined
@@ -69,13 +112,14 @@ export function withFallback(shared: SharedStore, events: LimiterEvents = {}, pa
     probeSoon()
     events.onDegraded?.(cause)
   }
-  async function ask<T>(work: () => Promise<T>, otherwise: () => Promise<T>): Promise<T> {
-    if (isDown) return otherwise()
+  /** The answer of the shared store; undefined while it is down. */
+  async function ask<T>(work: () => Promise<T>): Promise<{ found: T } | undefined> {
+    if (isDown) return undefined
     try {
-      return await within(patience, work())
+      return { found: await within(patience, work()) }
     } catch (error) {
       fallBack(error)
-      return otherwise()
+      return undefined
     }
   }
 
@@ -84,20 +128,17 @@ export function withFallback(shared: SharedStore, events: LimiterEvents = {}, pa
     get degraded() {
       return isDown
     },
-    consume: (key, limit) =>
-      ask(
-        async () => consumedWindow(limit, await shared.consume(key)),
-        () => alone.consume(key, limit),
-      ),
-    peek: (key, limit) =>
-      ask(
-        async () => peekedWindow(limit, await shared.peek(key)),
-        () => alone.peek(key, limit),
-      ),
+    async consume(key, limit) {
+      const answer = await ask(() => shared.consume(key))
+      return consumedWindow(limit, own.count(key, limit, answer?.found))
+    },
+    async peek(key, limit) {
+      const answer = await ask(() => shared.peek(key))
+      return peekedWindow(limit, answer ? answer.found : own.peek(key))
+    },
     async close() {
       isClosed = true
       clearTimeout(nextProbe)
-      await alone.close()
       await shared.close()
     },
   }

@@ -114,6 +114,24 @@ function outages(store: Store) {
     await two.close()
   })
 
+  test('a process admits at most the limit in one window, before and during an outage together', async () => {
+    const { limiter, close } = store.open()
+    await settled([limiter])
+    const { resetAt } = await limiter.consume('mixed', 10)
+    const inWindow = async () => {
+      const windows = await Promise.all(Array.from({ length: 8 }, () => limiter.consume('mixed', 10)))
+      return windows.filter((one) => one.allowed && one.resetAt.getTime() === resetAt.getTime()).length
+    }
+    const before = await inWindow()
+    await store.kill()
+    const during = await inWindow()
+    expect(limiter.degraded).toBe(true)
+    await store.start()
+    await shared([limiter])
+    expect(1 + before + during + (await inWindow())).toBeLessThanOrEqual(10)
+    await close()
+  })
+
   test('a limiter waits one second for a hanging store at first and not at all later, and recovers with the store', async () => {
     const { limiter, close } = store.open()
     await limiter.consume('warm', 10)

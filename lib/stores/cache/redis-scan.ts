@@ -38,9 +38,20 @@ const peekBytes = 64 * 1024
 const peekMembers = 64
 const peeked = 100
 
-/** All names (Latin-1) in pages; a name may occur twice. */
+/** The id of the server process. It changes with a restart and a failover. */
+async function processOf(link: Link): Promise<string> {
+  const [about = ''] = await send(link, 'INFO', 'server')
+  return /^run_id:(\w+)/m.exec(about)?.[1] ?? ''
+}
+
+/**
+ * All names (Latin-1) in pages; a name may occur twice.
+ *
+ * @throws `unavailable` if the server was restarted or another one took over: the cursor has no meaning there, so names may be missing
+ */
 async function* names(link: Link, match?: string): AsyncGenerator<string[]> {
   let [cursor, seen] = ['0', 0]
+  const server = await processOf(link)
   do {
     const filter = match === undefined ? [] : ['MATCH', match]
     const [next = '0', ...found] = await send(link, 'SCAN', cursor, ...filter, 'COUNT', String(namesAtOnce))
@@ -52,6 +63,8 @@ async function* names(link: Link, match?: string): AsyncGenerator<string[]> {
     yield found
     cursor = next
   } while (cursor !== '0')
+  if ((await processOf(link)) !== server)
+    throw new Problem('unavailable', 'The cache (Redis) was restarted during a search. The search is repeated later.')
 }
 
 async function readOne(
@@ -150,8 +163,7 @@ async function readPage(
   isWanted: (latin: string) => boolean,
   visit: (entry: CacheEntry) => Promise<void>,
 ): Promise<string | null> {
-  const [about = ''] = await send(link, 'INFO', 'server')
-  const server = /^run_id:(\w+)/m.exec(about)?.[1] ?? ''
+  const server = await processOf(link)
   const [known, at = '0'] = (after ?? '').split(' ')
   const [next = '0', ...found] = await send(link, 'SCAN', known === server ? at : '0', 'COUNT', String(namesPerPage))
   await readEntries(link, found.filter(isWanted), visit)

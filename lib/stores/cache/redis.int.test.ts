@@ -4,7 +4,8 @@ import { newId } from '#lib/kernel/ids.ts'
 import { storeRefusalOf } from '#lib/kernel/store-refusal.ts'
 import { isRedisInstalled, startRedis, type TestRedis } from '#lib/testing/redis.ts'
 import { redisCache } from './redis.ts'
-import { errorNameOf, redisRefusal } from './redis-link.ts'
+import { errorNameOf, redisLink, redisRefusal } from './redis-link.ts'
+import { redisScan } from './redis-scan.ts'
 import { cacheSuite } from './suite/cache-suite.ts'
 
 const isInstalled = await isRedisInstalled()
@@ -185,6 +186,26 @@ describe.skipIf(!isInstalled)('with a redis-server', () => {
       admin.destroy()
       await own.stop()
       expect(await refusalAt(own.url, get)).toBeUndefined()
+    })
+
+    it('a search during which the server is restarted is not complete', async () => {
+      const own = await startRedis()
+      if (!own) throw new Error('redis-server went away')
+      const link = redisLink(own.url)
+      const scan = redisScan(link)
+      for (let n = 0; n < 2_000; n++) await scan.send('SET', `app:${n}`, 'x')
+      let again: TestRedis | undefined
+      const search = async () => {
+        for await (const _ of scan.names()) {
+          if (again) continue
+          await own.stop()
+          again = await startRedis(own.port)
+          await vi.waitUntil(() => scan.send('PING').catch(() => undefined), { timeout: 120_000, interval: 50 })
+        }
+      }
+      await expect(search()).rejects.toMatchObject({ code: 'unavailable' })
+      await link.close()
+      await again?.stop()
     })
 
     it('get works again when the Redis server is back', async () => {
