@@ -92,8 +92,8 @@ describe('a proof of identity', () => {
 
 describe('the email that asks for a confirmation', () => {
   it.each([
-    ['14d', /access, erasure.*[\s\S]*begins at \d{4}-/],
-    ['now', /access, erasure.*[\s\S]*as soon as you confirm/],
+    ['14d', /access, deletion.*[\s\S]*begins at \d{4}-/],
+    ['now', /access, deletion.*[\s\S]*as soon as you confirm/],
   ])('lists the kinds and when the erasure would begin (grace %s)', async (grace, words) => {
     const person = await personWithPassword(test)
     const { id } = (await kit.file(person.cookie, { kinds: ['access', 'erasure'], grace })).json.data
