@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { commandLine } from '#lib/testing/command-line.ts'
-import { issuedAgent, signedIn } from '#lib/testing/people.ts'
+import { issuedAgent, releaseInPerson, signedIn } from '#lib/testing/people.ts'
 import { skillMd } from '#lib/testing/skills.ts'
 import { sop, trace } from '#lib/testing/units.ts'
 
@@ -276,7 +276,7 @@ test('retention shows the periods, sets them after a dry run, and sweeps', async
   expect((await kp.run(['retention', 'sweep'])).status).toBe(4)
 })
 
-test('delete is rejected under a legal hold until it is released', async () => {
+test('delete is rejected under a legal hold until a person releases it', async () => {
   const { token } = await issuedAgent(app, ['admin', 'read', 'write'])
   const env = { KP_TOKEN: token }
   const unit = await post('/v1/knowledge', token, trace())
@@ -285,7 +285,10 @@ test('delete is rejected under a legal hold until it is released', async () => {
   const refused = await kp.run(['delete', unit, '--yes', '--json'], { env })
   expect(JSON.parse(refused.err)).toMatchObject({ error: { code: 'held' } })
   expect((await kp.run(['holds', 'list'], { env })).out).toContain('a court order')
-  expect((await kp.run(['holds', 'release', added.json.data.id], { env })).status).toBe(0)
+  const release = await kp.run(['holds', 'release', added.json.data.id], { env })
+  expect(release.status).not.toBe(0)
+  expect(release.err).toContain('/admin/holds')
+  expect((await releaseInPerson(app, added.json.data.id)).status).toBe(200)
   expect((await kp.run(['delete', unit, '--yes'], { env })).status).toBe(0)
 })
 
