@@ -208,13 +208,13 @@ export interface DataSource {
   explain?(scope: ErasureScope, tx: Transaction, now: Date): Promise<Explained>
   /**
    * In how many places of texts of others an erasure of the subject would remove a name, and in how many it would leave one. It only
-   * reads. @throws `unavailable` if its store does not answer
+   * reads. Undefined if a name of the subject is too new to be told. @throws `unavailable` if its store does not answer
    */
   namesAhead?(
     scope: ErasureScope,
     tx: Transaction,
     options: Pick<ErasureOptions, 'redacts' | 'now'>,
-  ): Promise<{ removed: number; kept: number }>
+  ): Promise<{ removed: number; kept: number } | undefined>
   /**
    * Erases some of the planned items, at most one page per call. Safe to repeat. Returns how many items were erased. @throws `unavailable` if its store does not respond or is switched off: that never counts as success
    */

@@ -144,8 +144,14 @@ export interface ErasureRunFilter {
 export interface SubjectErasures {
   /** What an erasure would delete now. It raises no fence and writes nothing. */
   dryRun(subject: Subject, now: Date): Promise<PlannedHolding[]>
-  /** Returns in how many places of texts of others an erasure of the subject would remove or leave a name. Writes nothing. */
-  namesAhead(subject: Subject, options: { redacts: boolean; now: Date }): Promise<{ removed: number; kept: number }>
+  /**
+   * Returns in how many places of texts of others an erasure of the subject would remove or leave a name. Writes nothing. Undefined if a
+   * name is too new to be told, or if the places cannot be read soon.
+   */
+  namesAhead(
+    subject: Subject,
+    options: { redacts: boolean; now: Date },
+  ): Promise<{ removed: number; kept: number } | undefined>
   /**
    * Reserves run and receipt and enqueues the start; everything commits with the caller's transaction. Repeating a request returns the
    * same run. For a part, the same run is returned until it is done.

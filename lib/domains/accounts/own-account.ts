@@ -115,7 +115,7 @@ async function usesPasskey(
   { accountId, response, now }: { accountId: string; response: string; now: Date },
 ): Promise<boolean> {
   const parsed = passkeyResponse(response)
-  const found = parsed && (await accountOfPasskey(parsed, now))
+  const found = parsed && (await accountOfPasskey(parsed, now, tx))
   if (found?.accountId !== accountId) return false
   const { useUp: spend } = found
   return spend(tx)
@@ -141,14 +141,17 @@ const confirm = ({ tries }: Pick<AccountsDeps, 'tries'>, verification: SecondFac
       if (!(await usesPasskey(tx, verification, { accountId: id, response: body.passkey, now })))
         throw invalid(['passkey'], 'is not a valid response of a passkey of this account. Try again.')
     } else
-      await verification.requireSecondFactor(id, body.code, now).catch((error: unknown) => {
+      await verification.requireSecondFactor(id, body.code, now, tx).catch((error: unknown) => {
         if (!(error instanceof SecondFactorRefusal)) throw error
-        throw invalid(
-          ['code'],
+        const message =
           error.reason === 'needed'
             ? 'must be a code of the authenticator app or a recovery code. A passkey is possible instead.'
-            : 'is wrong, or was used before. Enter the current code of the app, or a recovery code.',
-        )
+            : 'is wrong, or was used before. Enter the current code of the app, or a recovery code.'
+        throw new Problem('invalid', {
+          detail: 'One field is not valid.',
+          issues: [{ path: ['code'], message }],
+          ...(error.afterRollback && { afterRollback: error.afterRollback }),
+        })
       })
     const sessionId = actor.sessionId ?? ''
     // The condition on the hash makes a concurrent password change win.

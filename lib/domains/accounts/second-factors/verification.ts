@@ -11,12 +11,18 @@ import { codeLock, maxWrongCodes, recoveryCodeCount } from './rules.ts'
 /** The sign-in needs a second factor (`needed`), or the code was wrong, used before or expired (`wrong`). */
 export class SecondFactorRefusal extends Error {
   readonly reason: 'needed' | 'wrong'
-  constructor(reason: 'needed' | 'wrong') {
+  /** Counts the wrong code, for a caller in a transaction: after its rollback. */
+  readonly afterRollback: (() => Promise<unknown>) | undefined
+  constructor(reason: 'needed' | 'wrong', afterRollback?: () => Promise<unknown>) {
     super(`second factor ${reason}`)
     this.name = 'SecondFactorRefusal'
     this.reason = reason
+    this.afterRollback = afterRollback
   }
 }
+
+/** A transaction, or the database. */
+type Client = Pick<Transaction, 'account' | 'accountFactor' | 'accountRecoveryCode'>
 
 /** Seconds of one time step (RFC 6238 §5.2). */
 const period = 30
@@ -47,8 +53,8 @@ export async function stepOfCode(secret: Uint8Array, code: string, now: Date): P
 }
 
 /** Accepts a code of an authenticator app once. The condition on the step lets one of two concurrent requests win. */
-async function acceptTotp(db: Database, accountId: string, code: string, now: Date, totpKey: () => Uint8Array) {
-  const apps = await db.prisma.accountFactor.findMany({
+async function acceptTotp(client: Client, accountId: string, code: string, now: Date, totpKey: () => Uint8Array) {
+  const apps = await client.accountFactor.findMany({
     where: { accountId, kind: 'totp', confirmedAt: { not: null } },
     select: { id: true, totpSecret: true },
   })
@@ -56,7 +62,7 @@ async function acceptTotp(db: Database, accountId: string, code: string, now: Da
     const secret = totpSecret && unsealed(totpKey(), totpSecret, id)
     const step = secret ? await stepOfCode(secret, code, now) : undefined
     if (step === undefined) continue
-    const { count } = await db.prisma.accountFactor.updateMany({
+    const { count } = await client.accountFactor.updateMany({
       where: { id, OR: [{ lastTotpStep: null }, { lastTotpStep: { lt: step } }] },
       data: { lastTotpStep: step, lastUsedAt: now },
     })
@@ -88,8 +94,8 @@ export async function replaceRecoveryCodes(tx: Transaction, accountId: string, n
   return codes
 }
 
-async function acceptRecoveryCode(db: Database, accountId: string, code: string, now: Date): Promise<boolean> {
-  const { count } = await db.prisma.accountRecoveryCode.updateMany({
+async function acceptRecoveryCode(client: Client, accountId: string, code: string, now: Date): Promise<boolean> {
+  const { count } = await client.accountRecoveryCode.updateMany({
     where: { codeHash: recoveryCodeHash(code), accountId, usedAt: null },
     data: { usedAt: now },
   })
@@ -97,8 +103,8 @@ async function acceptRecoveryCode(db: Database, accountId: string, code: string,
 }
 
 /** @throws Problem `rate_limited` after too many wrong codes in a row */
-async function refuseLocked(db: Database, accountId: string, now: Date): Promise<void> {
-  const account = await db.prisma.account.findUnique({
+async function refuseLocked(client: Client, accountId: string, now: Date): Promise<void> {
+  const account = await client.account.findUnique({
     where: { id: accountId },
     select: { wrongCodes: true, wrongCodeAt: true },
   })
@@ -107,7 +113,7 @@ async function refuseLocked(db: Database, accountId: string, now: Date): Promise
   if (wait <= 0) return
   const seconds = Math.ceil(wait / 1000)
   throw new Problem('rate_limited', {
-    detail: `Too many wrong codes. Nothing was changed. Try again in ${seconds} seconds, or sign in with a passkey.`,
+    detail: `Too many wrong codes. Nothing was changed. Try again in ${seconds} seconds, or use a passkey.`,
     headers: { 'Retry-After': String(seconds) },
   })
 }
@@ -119,24 +125,33 @@ export const secondFactorVerification = (
 ) => ({
   /**
    * Verifies the code of an account whose password was right. Does nothing for an account without a second factor. A code works once.
-   * Ten wrong codes in a row lock codes for an hour.
+   * Ten wrong codes in a row lock codes for an hour. With `tx`, everything happens in the caller's transaction, except for the count of wrong
+   * codes: the caller runs `afterRollback` of the refusal.
    * @returns whether the account has a second factor
    * @throws SecondFactorRefusal
    * @throws Problem `rate_limited`
    */
-  async requireSecondFactor(accountId: string, code: string | undefined, now: Date): Promise<boolean> {
-    const factors = await db.prisma.accountFactor.count({ where: { accountId, confirmedAt: { not: null } } })
+  async requireSecondFactor(
+    accountId: string,
+    code: string | undefined,
+    now: Date,
+    tx?: Transaction,
+  ): Promise<boolean> {
+    const client = tx ?? db.prisma
+    const factors = await client.accountFactor.count({ where: { accountId, confirmedAt: { not: null } } })
     if (factors === 0) return false
     if (code === undefined || code.trim() === '') throw new SecondFactorRefusal('needed')
-    await refuseLocked(db, accountId, now)
+    await refuseLocked(client, accountId, now)
     const isAccepted = isRecoveryCode(code)
-      ? await acceptRecoveryCode(db, accountId, code, now)
-      : await acceptTotp(db, accountId, code.replace(/\s/g, ''), now, totpKey)
-    await db.prisma.account.updateMany({
-      where: { id: accountId },
-      data: isAccepted ? { wrongCodes: 0, wrongCodeAt: null } : { wrongCodes: { increment: 1 }, wrongCodeAt: now },
-    })
-    if (!isAccepted) throw new SecondFactorRefusal('wrong')
+      ? await acceptRecoveryCode(client, accountId, code, now)
+      : await acceptTotp(client, accountId, code.replace(/\s/g, ''), now, totpKey)
+    if (!isAccepted) {
+      const data = { wrongCodes: { increment: 1 }, wrongCodeAt: now }
+      const count = () => db.prisma.account.updateMany({ where: { id: accountId }, data })
+      if (!tx) await count()
+      throw new SecondFactorRefusal('wrong', tx && count)
+    }
+    await client.account.updateMany({ where: { id: accountId }, data: { wrongCodes: 0, wrongCodeAt: null } })
     return true
   },
 
@@ -147,8 +162,9 @@ export const secondFactorVerification = (
   async accountOfPasskey(
     response: PasskeyResponse,
     now: Date,
+    client: Client = db.prisma,
   ): Promise<{ accountId: string; useUp(tx: Transaction): Promise<boolean> } | undefined> {
-    const found = await db.prisma.accountFactor.findUnique({
+    const found = await client.accountFactor.findUnique({
       where: { credentialId: response.credentialId },
       select: { id: true, accountId: true, publicKey: true, signatureCount: true, transports: true },
     })

@@ -3,6 +3,7 @@ import { type Explained, longestSearch, type PlannedRecord, timeFor } from '#lib
 import type { ExplainedPart, PlannedHolding } from '#lib/kernel/erasure-run.ts'
 import type { ProjectPart, Subject } from '#lib/kernel/erasure-scope.ts'
 import { newId } from '#lib/kernel/ids.ts'
+import { limitConcurrency } from '#lib/kernel/limit-concurrency.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { dataSourcesInOrder, participating, type RunScope } from '../runs/run-rules.ts'
 import { lockedRun, type RunRow, runPartOf, runSubjectOf, scopeOf } from '../runs/runs.ts'
@@ -222,20 +223,39 @@ export async function dryRunOf(deps: DryRunDeps, subject: Subject, now: Date): P
   return dryRun(dataSources, target, db, now)
 }
 
-/** Returns in how many places of texts of others an erasure of the subject would remove or leave a name. It writes nothing. */
+/** Previews read all texts of a project: few at once, each for a short time in milliseconds. */
+const previewing = limitConcurrency({ atOnce: 1, waiting: 8, patience: 5_000 })
+const longestPreview = 15_000
+
+/**
+ * Returns in how many places of texts of others an erasure of the subject would remove or leave a name. It writes nothing. Undefined if a
+ * name is too new to be told, or if the places cannot be read soon.
+ */
 export async function namesAheadOf(
   deps: DryRunDeps,
   subject: Subject,
   options: { redacts: boolean; now: Date },
-): Promise<{ removed: number; kept: number }> {
+): Promise<{ removed: number; kept: number } | undefined> {
+  const result = await previewing(() => readNamesAhead(deps, subject, options)).catch((error: unknown) => {
+    if (!Problem.is(error, 'unavailable')) throw error
+    return { value: undefined }
+  })
+  return typeof result === 'string' ? undefined : result.value
+}
+async function readNamesAhead(
+  deps: DryRunDeps,
+  subject: Subject,
+  options: { redacts: boolean; now: Date },
+): Promise<{ removed: number; kept: number } | undefined> {
   const scope = { subject: await wholeSubject(deps, subject) }
   const all = { removed: 0, kept: 0 }
   for (const dataSource of deps.dataSources) {
     if (!dataSource.namesAhead) continue
     const { namesAhead } = dataSource
-    const { removed, kept } = await deps.db.transaction((tx) => namesAhead(scope, tx, options), timeFor(dataSource))
-    all.removed += removed
-    all.kept += kept
+    const found = await deps.db.transaction((tx) => namesAhead(scope, tx, options), { longest: longestPreview })
+    if (!found) return undefined
+    all.removed += found.removed
+    all.kept += found.kept
   }
   return all
 }

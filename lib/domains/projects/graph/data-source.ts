@@ -47,7 +47,14 @@ import {
 import { type GroupPlan, namedByOthers, plannedEpisodes, searched } from './planned-episodes.ts'
 import { episodesOfSubject, lockProjectsOfGroups } from './repository.ts'
 import { decideNeighbourhood } from './rules.ts'
-import { groupsOfPerson, type HeldNames, type NamesOf, namesAheadIn, remainingNames } from './subject-names.ts'
+import {
+  groupsOfPerson,
+  type HeldNames,
+  mayBePreviewed,
+  type NamesOf,
+  namesAheadIn,
+  remainingNames,
+} from './subject-names.ts'
 import { searchWords } from './word-search.ts'
 
 export interface GraphSourceDeps {
@@ -353,8 +360,9 @@ async function namesAhead(
   scope: ErasureScope,
   tx: Transaction,
   options: { redacts: boolean; now: Date },
-): Promise<{ removed: number; kept: number }> {
+): Promise<{ removed: number; kept: number } | undefined> {
   const { graph, sources } = deps
+  if (!(await mayBePreviewed(deps, scope, tx, options.now))) return undefined
   await requireConnectedStores(deps.whatIsMissing, tx)
   const deleted = new Set<string>()
   for (const { episodes, told, decisions } of await plannedEpisodes(

@@ -10,7 +10,7 @@ import type { GroupItems } from './items.ts'
 import { namedByOthers, searched } from './planned-episodes.ts'
 import { erasedInGroup, reportedEndings, textsOfSources } from './repository.ts'
 import { decideNeighbourhood, type EntityKinds, type Policy } from './rules.ts'
-import { type NamesOf, namesOfSubject } from './subject-names.ts'
+import { groupsOfPerson, type NamesOf, namesOfSubject } from './subject-names.ts'
 import { type FoundByWords, searchWords } from './word-search.ts'
 
 /** Collects the {@link Erased} result of one page. */
@@ -151,9 +151,10 @@ export async function eraseInGroup(
   // The erasure of a part may redact names: its author decides about their own name, but not about the names of people they mention.
   const redacts = options.redacts && 'part' in scope
   const { ended, policy } = await redactionPolicyOf(group, acting, scope, tx, { redacts, now })
-  // The last page of the group counts where these remain: until then, a search may still erase them.
+  // The last page of a group of the person counts where these remain: until then, a search may still erase them.
   const subject = scopeSubject(scope)
-  const counted = new Set(subject ? (await namesOfSubject(parts.namesOf, subject, tx)).map(nameKey) : [])
+  const isCounted = subject !== undefined && (await groupsOfPerson(scope, tx, now)).includes(group)
+  const counted = new Set(isCounted ? (await namesOfSubject(parts.namesOf, subject, tx)).map(nameKey) : [])
   const outcome = await graph.change(
     group,
     acting,

@@ -89,6 +89,13 @@ async function otherEntities(graph: GraphStore, group: string, kinds: EntityKind
   }
 }
 
+/** Names that the subject has borne for a while. */
+async function namesHeld(heldNames: HeldNames, subject: Subject, tx: Transaction, now: Date): Promise<string[]> {
+  const before = new Date(now.getTime() - nameHeldFor)
+  const own = subject.account === null ? [] : await heldNames.since(tx, subject.account, before)
+  return [...new Set([...own, ...(await reportedSince(tx, subject, before))])]
+}
+
 /**
  * The guard of the erasure of words that others wrote: the names that an erasure removes from a group. Only if an owner of the project
  * allows it, and only names of people that the subject has borne for a while and that mean nobody and nothing else.
@@ -105,9 +112,7 @@ async function removableNames(
     select: { entityKinds: true },
   })
   if (!project) return new Set()
-  const before = new Date(now.getTime() - nameHeldFor)
-  const own = subject.account === null ? [] : await heldNames.since(tx, subject.account, before)
-  const held = [...new Set([...own, ...(await reportedSince(tx, subject, before))])].filter(mayBeTakenOut)
+  const held = (await namesHeld(heldNames, subject, tx, now)).filter(mayBeTakenOut)
   if (held.length === 0) return new Set()
   const others = await otherEntities(graph, group, project.entityKinds as EntityKinds, tx)
   const removable = new Set<string>()
@@ -137,6 +142,23 @@ export const remainingNames = (
     const key = `${options.key}:${group}:${isTaken ? 'taken' : 'left'}`
     return (await deps.graph.change(group, [], key, () => change, tx)).mentions
   })
+
+/**
+ * Whether a preview may say where the names of a subject occur in texts of others. Whoever could change their name at will and ask again
+ * could search these texts for any words.
+ */
+export async function mayBePreviewed(
+  { heldNames, namesOf }: Pick<NamesDeps, 'heldNames' | 'namesOf'>,
+  scope: ErasureScope,
+  tx: Transaction,
+  now: Date,
+): Promise<boolean> {
+  const subject = scopeSubject(scope)
+  if (!subject) return false
+  const held = new Set(await namesHeld(heldNames, subject, tx, now))
+  // An address is proved before it is used.
+  return (await namesOfSubject(namesOf, subject, tx)).every((name) => name.includes('@') || held.has(name))
+}
 
 /** What {@link remainingNames} would do in a group as it is now. It changes nothing. */
 export const namesAheadIn = (

@@ -2,6 +2,7 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import type { ErasedWords } from '#lib/kernel/data-source.ts'
 import { redacted } from '#lib/stores/graph/graph.ts'
 import { editText, spokenTexts } from '#lib/text/views.ts'
+import { tokenize } from '#lib/text/words.ts'
 import { occurrences } from './fingerprints.ts'
 import { maxRemaining, remainingAfter, remainingWithin } from './repository.ts'
 import { type TextFinder, TextIndex } from './text-index.ts'
@@ -59,13 +60,20 @@ export async function explainedRuns(
   return { runs, places }
 }
 
+/** Words beside the names of a text that identify it without them. */
+const leastOther = 3
+
 /**
  * A remaining text as it may be in a derived text: with the names of the erased person, and with `mark` in their place. Without the second
  * form, a text of an assistant would no longer be recognized after its names are erased.
  */
 export function formsOf(text: string, words: Pick<ErasedWords, 'namesIn'>, mark: string): string[] {
+  if (words.namesIn(text).length === 0) return [text]
+  // What hardly has other words would be found in any text.
+  const others = editText(text, (one) => words.namesIn(one), '')
+  if (others === undefined || tokenize(others).length < leastOther) return [text]
   const withoutNames = editText(text, (one) => words.namesIn(one), mark)
-  return withoutNames === undefined || withoutNames === text ? [text] : [text, withoutNames]
+  return withoutNames === undefined ? [text] : [text, withoutNames]
 }
 
 /** Minimum length in characters at which a match is not a coincidence. */
