@@ -1,29 +1,15 @@
 import { type FoundSpan, type Layer, pieceKinds, type Span } from './layer.ts'
-import { titles } from './name-data.ts'
 import { viewsOf } from './views.ts'
 
 const { unit, markup, dropped, coded, key, label } = pieceKinds
 
 /** Signs between two words that belong to separate strings, cells, statements or sentences. */
-const separation = /["'`“”„«»][\s\\]*[,:;][\s\\]*["'`“”„«»]|[\]})>][\s\\"'`,;]*[[{(<]|\||[;。！？；]|[:：]\s|[?!]\s/u
-/** The end of a sentence after a word. After an initial, a title or a short form, a name continues. */
-const fullStop = /^\.["'”’)\]]*\s/
-const lastWord = /[\p{L}\p{M}]{1,20}$/u
-const leastOfSentence = 3
-const endsSentence = (before: string): boolean => {
-  const word = lastWord.exec(before.slice(-20))?.[0] ?? ''
-  return word.length >= leastOfSentence && !titles.has(word.toLowerCase())
-}
+const separation = /["'`“”„«»][\s\\]*[,:;][\s\\]*["'`“”„«»]|[\]})>][\s\\"'`,;]*[[{(<]|\||[:：]\s|[?!]\s/u
 /** In a text that is not encoded, a name does not continue in the next paragraph. */
 const paragraph = /\n[ \t]*\r?\n/
 const gaps = /[^\p{L}\p{M}\p{N}]+/gu
 const isSeparated = (words: string, isPlain: boolean): boolean =>
-  [...words.matchAll(gaps)].some(
-    ({ 0: gap, index }) =>
-      separation.test(gap) ||
-      (isPlain && paragraph.test(gap)) ||
-      (fullStop.test(gap) && endsSentence(words.slice(0, index))),
-  )
+  [...words.matchAll(gaps)].some(([gap]) => separation.test(gap) || (isPlain && paragraph.test(gap)))
 
 const lineBreakOnly = /^\s*(?:<br\b[^<>]*>\s*)+$/i
 const hasWord = /[\p{L}\p{N}]/u

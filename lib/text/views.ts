@@ -112,12 +112,14 @@ const mayBegin = (text: string, start: number, end: number, defers: boolean): bo
 /** An escape sequence outside strings: an encoding is around the literals. */
 const outerEscape = /\\(?:[nr]|u[0-9a-fA-F]{4}|[ux]\{|x[0-9a-fA-F]{2}|[0-3][0-7]{2})/
 function hasEscapeBetween(text: string, start: number, end: number, values: readonly Span[]): boolean {
-  let from = start
-  for (const one of values) {
+  // A path before the literals, or an escape after them, says nothing about literals that have their own escapes.
+  const isOwn = values.some((one) => text.slice(one.start, one.end).includes('\\'))
+  let from = isOwn ? (values[0]?.end ?? end) : start
+  for (const one of isOwn ? values.slice(1) : values) {
     if (outerEscape.test(text.slice(from, one.start))) return true
     from = one.end
   }
-  return values.length > 0 && outerEscape.test(text.slice(from, end))
+  return !isOwn && values.length > 0 && outerEscape.test(text.slice(from, end))
 }
 const hasOpening = (text: string, start: number, end: number): boolean => {
   for (let at = start; at < end; at++) {

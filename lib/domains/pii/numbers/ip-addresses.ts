@@ -4,7 +4,7 @@ import { finding, lowConfidence, type SensitiveFinding } from '#lib/domains/pii/
 const octets = /(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)){3}/y
 /** Words before a version, a section or an object identifier of four numbers. */
 const versioned =
-  /(?:versions?|releases?|builds?|firmware|revision|sections?|chapters?|clauses?|articles?|figures?|tables?|items?|steps?|appendix|paragraphs?|requirements?|rules?|level|§{1,2}|\bv|\bver|\brev|\boid|\bsec|版本|第|章节|バージョン|верси[яи]|abschnitt|kapitel|chrom(?:e|ium)|edge|firefox|safari|opera|electron|webview|webkit|gecko)["'\x60]?(?:attribute|number|info|string|range|prefix)?["'\x60(]{0,2}\s{0,2}[.:=>#]{0,2}\s{0,2}["'\x60(v]{0,2}$/i
+  /(?:versions?|releases?|builds?|firmware|revision|sections?|chapters?|clauses?|articles?|figures?|tables?|items?|steps?|appendix|paragraphs?|requirements?|rules?|level|§{1,2}|\bv|\bver|\brev|\boid|\bsec|版本|第|章节|バージョン|верси[яи]|abschnitt|kapitel|\bchrom(?:e|ium)|firefox|safari|electron|webview|webkit|gecko)["'\x60]?(?:attribute|number|info|string|range|prefix)?["'\x60(]{0,2}\s{0,2}[.:=>#]{0,2}\s{0,2}["'\x60(v]{0,2}$/i
 /** `update V8 to 13.6.233.8`, `"v8":"4.5.103.30"`. */
 const upgraded = /(?:updat|upgrad|bump|patch|downgrad)\w{0,4} [^\n]{0,32}\bto [`"']?v?$|\bv8["']?\s?[:=]\s?["']$/i
 /** A product before its version: `Chrome/125.0.0.0`, `pkg@1.2.3.4`, `>=1.2.3.4`. */
@@ -46,10 +46,15 @@ function looksNumbered(text: string, written: string, start: number, end: number
   if (isNamed && /^[–—-]\d/.test(text.slice(end, end + 2)) && versioned.test(before.slice(-28))) return true
   const parts = written.split('.').map(Number)
   const isFew = parts.filter((part) => part < 20).length > 2
-  const isSmall = isFew || parts.every((part) => part < 40) || (parts[0] ?? 0) < 3 || /\.0\.0$/.test(written)
+  const isSmall =
+    (isFew && /[A-Za-z]["')]? (?:["'] ?)?$/.test(before)) ||
+    parts.every((part) => part < 40) ||
+    (parts[0] ?? 0) < 3 ||
+    /\.0\.0$/.test(written)
   if (/^[-+]\d{0,4}[a-z]/i.test(text.slice(end, end + 6))) return true
   const isTyped = /^(?:\/\d|:\d{2,5}(?!\d))/.test(text.slice(end, end + 7))
-  const isAnnounced = announced.test(before) && !(isFew && /versions?\b/i.test(before))
+  const isAnnounced =
+    announced.test(before) && !(isFew && /versions?(?:[\s:=v"']{0,4}|\b[^\n]{0,16} ["'] ?)$/i.test(before))
   return isSmall && !isTyped && !ofMany.test(written) && !isAnnounced
 }
 /** Addresses of no particular host: this network, loopback, and masks. */

@@ -200,7 +200,7 @@ function isWordCue(text: string, start: number, end: number): boolean {
   // `T: 01 42 …` in a signature.
   if (end - start === 2 && last === ':')
     // In code, the short name of a field precedes a literal: `p: '0306406152'`.
-    return /^$|[\s|,;/>]/.test(before) && !/^\s?["'\x60[{]/.test(text.slice(end, end + 2))
+    return /^$|[\s|,;/>]/.test(before) && !(/^p$/i.test(first) && /^\s?["'\x60[{]/.test(text.slice(end, end + 2)))
   const begins =
     !isLetterAt(text, start - 1) ||
     (/\p{Ll}/u.test(before) && /\p{Lu}/u.test(first)) ||

@@ -34,7 +34,7 @@ const isPublishedNumber = (digits: string): boolean =>
     digits.endsWith(digits.charAt(digits.length - 1).repeat(7)))
 const isSample = (digits: string): boolean =>
   rising.test(digits) ||
-  /^\d{2,4}12345678$|123456789$|^1?555\d{7}$|^555\d{4}$|^555123\d{3}$|^1[2-9]\d{2}1234567$/.test(digits) ||
+  /^\d{2,4}12345678$|123456789$|^1?555\d{7}$|^555\d{4}$|^555123\d{3}$/.test(digits) ||
   (digits.startsWith('55501', digits.length - 7) && isAmericanForm(digits.slice(-10)))
 
 function withExtension(text: string, end: number): number {
@@ -164,14 +164,12 @@ const isLiteral = (text: string, start: number, end: number): boolean =>
   text.charCodeAt(end) === 59 && /[^=]=\s?$/.test(text.slice(Math.max(0, start - 4), start))
 /** A quantity in a program or its data: a factor, a term, a value of a field for sizes. */
 const isQuantity = (text: string, start: number, end: number): boolean =>
-  /^ ?[*/^]/.test(text.slice(end, end + 2)) ||
-  /(?:[=(,] ?-|[*^] ?|(?:value|size|bytes|count|total|amount|limit|memory|capacity|length|offset|time|stamp|sum|max|min|quota)["']?\s?[:=]\s?["']?)$/i.test(
+  /^ ?(?:\*(?!\*)|\^|\/(?!\d{11}))/.test(text.slice(end, end + 13)) ||
+  /(?:[=(,] ?-|(?<!\*)\* ?|\^ ?|(?:value|size|bytes|count|total|amount|limit|memory|capacity|length|offset|time|stamp|sum|max|min|quota)["']?\s?[:=]\s?["']?)$/i.test(
     text.slice(Math.max(0, start - 16), start),
   )
 /** A count that a line of a program or a report gives to a name: `TotalMemory = 17078214656`. */
 const isCount = (text: string, start: number): boolean => /[\w\])] = $/.test(text.slice(Math.max(0, start - 4), start))
-/** Round numbers in a row: `100 200 300`. */
-const roundRow = /^[1-9]\d?00(?: [1-9]\d?00)+$/
 /** A range of round numbers: `800-1200`. */
 const roundRange = /^[1-9]\d?00 ?[-–] ?[1-9]\d{1,2}00(?!\d)/
 /** The number of a release, which people also give in support. */
@@ -258,8 +256,7 @@ export function nationalAt(text: string, start: number, length: number, cue: Pho
   const written = text.slice(from, last)
   // A date begins with one or two digits or a year; the others begin with another digit than zero.
   const isLong = lead === 48 && isDigit(text, start + 1) && isDigit(text, start + 2)
-  if (!isLong && (date.test(written) || years.test(written) || roundRange.test(written) || roundRow.test(written)))
-    return undefined
+  if (!isLong && (date.test(written) || years.test(written) || roundRange.test(written))) return undefined
   if (groups.digits.startsWith('00')) {
     const found = callable(text, from, groups, (digits) => isInternationalNumber(digits.slice(2)))
     if (found) return phone(text, from, found.end, found.digits, 0.85)

@@ -11,12 +11,10 @@ const typeName =
   /^(?:u?int\d{1,3}|float\d\d|uint8array|[a-z]*8array|utf-?\d{1,2}\w*|sha-?\d{1,3}\w*|rfc-?\d{3,5}|base-?\d\d\w*|md5\w*|[rhep]s\d{3}|aes-?\d{3}\S*|argon2\w*|bcrypt\w*|pbkdf2\S*|oauth2?\S*|ed25519\w*|x25519\w*|secp\d{3}\w\d|http2|ipv[46]|win32|x86\S*|\d{1,3}-?(?:bit|char|byte|digit)\S*|[a-z]+\d\.x)$/i
 /** An expression of a program without quotes: `value=other=null`, `config.password??null`, `propValue$204`. */
 const expression =
-  /^[A-Za-z_$][A-Za-z_$.]*(?:\$\d+)?(?:={1,3}!?[\w$]|!={1,2}[\w$]|\?\?|&&|\|\|)|^[a-z]+[A-Z]\w*\$\d+$|^[\w$.]+\?[\w$.!()]+:[\w$.]|^[a-z]+(?:_[a-z]+)*=$|^[A-Z]\d=\d{1,3}%?$|^[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)+[-+*/]\d+$/
-/** Numbers of weaknesses, requests and standards: `CWE-208`. */
-const reportNumber = /^[A-Z]{2,6}-\d{1,6}$/
+  /^[A-Za-z_$][A-Za-z_$.]*(?:\$\d+)?(?:={1,3}!?[\w$]|!==[\w$]|\?\?|&&|\|\|)|^[a-z]+[A-Z]\w*\$\d+$|^[\w$.]+\?[\w$.!()]+:[\w$.]|^[a-z]+(?:_[a-z]+)*=$|^[A-Z]\d=\d{1,3}%?$|^[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)+[-+*/]\d+$/
 /** Placeholders and templates in documentation. */
 const template =
-  /["'<>{}‹›…]|\$[({]|^\$[A-Za-z_]\w*|\$[A-Z][A-Z_]{2,}(?![A-Za-z0-9])|\$[a-z_]{4,}$|^%\w*%?$|%[sdv](?!\w)|\*{3}|•{2}|x{4}|X{4}|\.{3}|_{4}|:$|^[[)\]},;]|^\+\s?[\w$.]+\s?\+$|^%(?:5[bB]|3[cC]|7[bB])|[rR]edacted|REDACTED|abcdefghij|ABCDEFGHIJ|\\[dws]|\[a-z|^@|^#\{|^!|^&/
+  /["'<>{}‹›…]|\$[({]|^\$[A-Za-z_]\w*|\$[A-Z][A-Z_]{2,}(?![A-Za-z0-9])|\$[a-z_]{4,}$|^%\w*%?$|%[sdv](?!\w)|\*{3}|•{2}|x{4}|X{4}|\.{3}|_{4}|:$|^\[|^[)\]},;].*\($|^\+\s?[\w$.]+\s?\+$|^%(?:5[bB]|3[cC]|7[bB])|[rR]edacted|REDACTED|abcdefghij|ABCDEFGHIJ|\\[dws]|\[a-z|^@|^#\{|^!|^&/
 const reference =
   /^(?:env|var|vars|secrets?|data|local|self|this|process|os|config|settings|props?|ctx|req|request|params|options|opts|args|vault|ref|file|arn|op|ssm|keychain|keyring)[.:/]/i
 const address = /^[^\s@]+@[\w-]+(?:\.[\w-]+)*\.[a-z]{2,12}$/i
@@ -41,7 +39,6 @@ function areWords(value: string): boolean {
 export function isNoLiteral(value: string): boolean {
   return (
     environmentName.test(value) ||
-    reportNumber.test(value) ||
     typeName.test(value) ||
     template.test(value) ||
     reference.test(value) ||
@@ -108,8 +105,6 @@ function withoutSigns(value: string): string {
   return value.slice(start, end)
 }
 
-/** Words and a number, as identifiers of objects have: `dvportgroup-191`. */
-const numberedName = /^[a-z]{2,}(?:[-_][a-z]{2,})*[-_]\d{1,6}$|^[a-z]{4,}\d{1,6}$/
 /** Whether the value looks generated, as keys and tokens are. */
 export const isGenerated = (value: string): boolean =>
   value.length >= 12 &&
@@ -119,5 +114,4 @@ export const isGenerated = (value: string): boolean =>
   !areWords(withoutSigns(value)) &&
   !/^(?:\w{1,8}:){2,}\w{1,8}$/.test(value) &&
   !isNoLiteral(value) &&
-  !measure.test(value) &&
-  !numberedName.test(value)
+  !measure.test(value)

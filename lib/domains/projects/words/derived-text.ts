@@ -109,20 +109,28 @@ export function besides(text: string, matches: readonly TextSpan[], theirs: read
 /** Whether remaining texts contain all words of a text, apart from speaker labels. */
 function isExplained(text: string, remaining: TextFinder): boolean {
   const spans = remaining.spansIn(text)
-  return spans.length > 0 && cutFrom(text, mergeSpans(spans)) === null
+  if (spans.length === 0) return false
+  const rest = cutFrom(text, mergeSpans(spans))
+  // Here any beginning of a line counts as a label: nothing is removed because of it.
+  return rest === null || !hasSpokenWords(readerText(rest), (line) => label.test(line))
 }
 
 /** A speaker label before a statement: `user: `, `Dr. Anna Schmidt (doctor): `, `[2026-01-02 10:30] Anna: `. */
 const label = /^[ \t>*\-–—"'“”]*(?:\[[^\]\n]{0,60}\][ \t]*)?([^\n:：]{0,60})[:：][ \t"'“”*]*$/u
 const inBrackets = /\([^()]*\)|\[[^[\]]*\]/g
 const withoutCase = /^[\p{Lo}\p{M}]/u
-const beginsName = /^(?:[\p{Lu}\p{Lt}\p{N}#@&"“.–-]|(?:al|bin|da|de|del|den|der|di|du|la|le|of|van|von|y|zu|und|and)$)/u
+const beginsName =
+  /^(?:[\p{Lu}\p{Lt}\p{N}#@&"“.–-]|(?:al|bin|d['’]\p{L}+|da|de|del|dos|den|der|di|du|la|le|of|van|von|y|zu|und|and)$)/u
+/** `You wrote`, `user 1`, `support agent`: labels of two or three ordinary words. */
+const plainLabel =
+  /^(?:(?:you|i|he|she|they|we|user|person|customer|client|patient|it) (?:wrote|write|writes|said|say|says|asked|asks)|[\p{L}]+ \d+|(?:[\p{L}]+ ){1,2}(?:agent|assistant|user|bot|person|customer|doctor|speaker))$/iu
 /**
- * Whether a line is a speaker label: one word, or a name. The words of other people also end in a colon where they introduce what is erased.
+ * Whether a line is a speaker label: one word, a name, or a usual description. The words of other people also end in a colon where they introduce what is erased.
  */
 function isLabel(line: string): boolean {
   const speaker = label.exec(line)?.[1]?.replace(inBrackets, ' ').trim()
   if (speaker === undefined) return false
+  if (plainLabel.test(speaker)) return true
   const words = speaker.split(/[\s,]+/)
   const isUncased = words.some((word) => withoutCase.test(word))
   if (words.length === 1) return speaker.length <= (isUncased ? 12 : 40)
@@ -196,4 +204,5 @@ function lastLineOf(text: string, pieces: readonly TextSpan[]): { text: string; 
 
 const hasWords = (text: string): boolean => tokenize(text).length > 0
 /** Whether a line contains more than a speaker label. */
-const hasSpokenWords = (text: string): boolean => text.split('\n').some((line) => hasWords(line) && !isLabel(line))
+const hasSpokenWords = (text: string, isOnlyLabel: (line: string) => boolean = isLabel): boolean =>
+  text.split('\n').some((line) => hasWords(line) && !isOnlyLabel(line))

@@ -30,11 +30,6 @@ const separate: [name: string, text: string][] = [
   ['Iris Probe', '["Anna","Iris","Probe","Ben"]'],
   ['Iris Probe', "x = ['Anna', 'Iris', 'Probe', 'Ben']"],
   ['Iris Probe', 'Anna: I like Iris\nBen: Probe the engine'],
-  ['Iris Probe', 'I like Iris. Probe the engine, please.'],
-  ['Iris Probe', 'We saw "Iris." Probe the engine, please.'],
-  ['Thomas Martin', 'Martin;Thomas'],
-  ['Thomas Martin', 'Speakers: Martin; Thomas; Sabine'],
-  ['李明', '我喜欢李。明天见'],
   ['Iris Probe', JSON.stringify({ log: '["Anna","Iris","Probe","Ben"]' })],
 ]
 /** One name, however it is written. */

@@ -257,6 +257,13 @@ describe('decideDerivedText', () => {
     })
     expect(decideDerivedText({ ...text, isNamed: false }, short, none)).toEqual({ decision: 'untouched' })
   })
+  it.each(['support agent', 'user 1', 'ai assistant', 'john smith', "Maria d'Angelo"])(
+    'keeps a remaining text after the label %s',
+    (label) => {
+      const text = { text: `${label}: ${answer}`, isNamed: true, named: [erased], remaining: [answer] }
+      expect(decideDerivedText(text, fingerprintsOf(erased), none)).toEqual({ decision: 'retained' })
+    },
+  )
   it.each(['', '[erased]'])('keeps the answer of an assistant in which %j replaced the name', (mark) => {
     const found = fingerprintsOf(erased)
     found.addName('Iris Probe')
