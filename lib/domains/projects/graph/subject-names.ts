@@ -144,8 +144,8 @@ export const remainingNames = (
   })
 
 /**
- * Whether a preview may say where the names of a subject occur in texts of others. Whoever could change their name at will and ask again
- * could search these texts for any words.
+ * Whether a preview may say where the names of a subject occur in texts of others. A person who changes their name and asks again could
+ * search these texts for any words.
  */
 export async function mayBePreviewed(
   { heldNames, namesOf }: Pick<NamesDeps, 'heldNames' | 'namesOf'>,
