@@ -23,6 +23,9 @@ function mayFollowName(text: string, start: number): boolean {
   }
   return true
 }
+/** Products and words before the four numbers of their version. */
+const numberedProduct =
+  /\b(?:sqlite|perl|icu|openssl|requires?|gem|since|python|ruby|php|java|node|npm|mysql|postgres\w*|nginx|apache|kernel|versions?\b[^\n]{0,16})["')]? (?:["'] ?)?$/i
 /** The user of a login before an address: `ssh root@…`. */
 const login =
   /(?:^|[^A-Za-z])(?:(?:ssh|scp|sftp|rsync|mosh|ftp)[ \t][^\n]{0,40}|root|admin|ubuntu|debian|centos|fedora|ec2-user|user|deploy|pi|vagrant|azureuser|opc|core|git)@$/i
@@ -47,7 +50,7 @@ function looksNumbered(text: string, written: string, start: number, end: number
   const parts = written.split('.').map(Number)
   const isFew = parts.filter((part) => part < 20).length > 2
   const isSmall =
-    (isFew && /[A-Za-z]["')]? (?:["'] ?)?$/.test(before)) ||
+    (isFew && numberedProduct.test(before)) ||
     parts.every((part) => part < 40) ||
     (parts[0] ?? 0) < 3 ||
     /\.0\.0$/.test(written)

@@ -164,7 +164,7 @@ const isLiteral = (text: string, start: number, end: number): boolean =>
   text.charCodeAt(end) === 59 && /[^=]=\s?$/.test(text.slice(Math.max(0, start - 4), start))
 /** A quantity in a program or its data: a factor, a term, a value of a field for sizes. */
 const isQuantity = (text: string, start: number, end: number): boolean =>
-  /^ ?(?:\*(?!\*)|\^|\/(?!\d{11}))/.test(text.slice(end, end + 13)) ||
+  /^ ?(?:\*(?!\*)|\^|\/(?= ?[\d.(])(?!\d{11}))/.test(text.slice(end, end + 13)) ||
   /(?:[=(,] ?-|(?<!\*)\* ?|\^ ?|(?:value|size|bytes|count|total|amount|limit|memory|capacity|length|offset|time|stamp|sum|max|min|quota)["']?\s?[:=]\s?["']?)$/i.test(
     text.slice(Math.max(0, start - 16), start),
   )
