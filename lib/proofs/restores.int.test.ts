@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { readEnv } from '#lib/config/env.ts'
 import { openInstallation, prepareInstallation } from '#lib/platform/installation.ts'
 import type { LedgerDecisions } from '#lib/platform/ledger-settling.ts'
@@ -224,10 +224,23 @@ describe('an embedded installation', () => {
       await embedded?.stop()
     }
   }
-  const statusesIn = (app: TestApp) =>
+  const statusesNow = (app: TestApp) =>
     Promise.all(
       stored.map(async (id) => (await app.fetch('GET', `/v1/knowledge/${id}`, { token: agent.token })).status),
     )
+  /** What the open installation answers. A busy machine may answer 503 before, but never with an erased unit. */
+  async function statusesIn(app: TestApp): Promise<number[]> {
+    let statuses: number[] = []
+    await vi.waitUntil(
+      async () => {
+        statuses = await statusesNow(app)
+        expect(statuses.slice(0, 2)).not.toContain(200)
+        return !statuses.includes(503)
+      },
+      { timeout: 60_000, interval: 100 },
+    )
+    return statuses
+  }
 
   beforeAll(async () => {
     chmodSync(root, 0o755)
