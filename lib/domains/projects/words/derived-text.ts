@@ -120,10 +120,10 @@ const label = /^[ \t>*\-–—"'“”]*(?:\[[^\]\n]{0,60}\][ \t]*)?([^\n:：]{0
 const inBrackets = /\([^()]*\)|\[[^[\]]*\]/g
 const withoutCase = /^[\p{Lo}\p{M}]/u
 const beginsName =
-  /^(?:[\p{Lu}\p{Lt}\p{N}#@&"“.–-]|(?:al|bin|d['’]\p{L}+|da|de|del|dos|den|der|di|du|la|le|of|van|von|y|zu|und|and)$)/u
+  /^(?:[\p{Lu}\p{Lt}\p{N}#@&"“.–-]|(?:al|bin|d['’]\p{L}+|da|de|del|dos|den|der|di|du|ibn|la|le|of|ter|v\.|van|von|y|zu|und|and)$)/u
 /** `You wrote`, `user 1`, `support agent`: labels of two or three ordinary words. */
 const plainLabel =
-  /^(?:(?:you|i|he|she|they|we|user|person|customer|client|patient|it) (?:wrote|write|writes|said|say|says|asked|asks)|[\p{L}]+ \d+|(?:[\p{L}]+ ){1,2}(?:agent|assistant|user|bot|person|customer|doctor|speaker))$/iu
+  /^(?:(?:you|i|he|she|they|we|user|person|customer|client|patient|it) (?:wrote|write|writes|said|say|says|asked|asks)|[\p{L}]+ \d+|[\p{L}]+ d['’]\p{L}+|(?:[\p{L}]+ ){1,2}(?:agent|assistant|user|bot|person|customer|doctor|speaker))$/iu
 /**
  * Whether a line is a speaker label: one word, a name, or a usual description. The words of other people also end in a colon where they introduce what is erased.
  */

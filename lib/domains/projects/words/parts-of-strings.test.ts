@@ -28,3 +28,16 @@ describe('a string in several parts', () => {
     expect(cut(`'said ' + 'x'\nMy ${formatted} omega more`)).toMatch(/^'said ' \+ 'x'\nMy +omega more$/)
   })
 })
+describe('literals beside an escape that is no encoding', () => {
+  const words = 'my fever came back after lunch and it stayed for nine days straight'
+  const rows = words.split(' ').map((word, at) => `(${at}, 'user', '${word}')`)
+  it.each([
+    String.raw`C:\Users\rita\db.sqlite: [${[...rows, String.raw`(13, 'user', 'a\nb')`].join(', ')}]`,
+    String.raw`C:\new\logs> [${[...rows, String.raw`(99, 'x', 'it\'s')`].join(', ')}]`,
+    String.raw`[${[...rows, String.raw`(13, 'user', 'a\nb')`].join(', ')}]\n`,
+  ])('are read in %s', (text) => {
+    const found = new Fingerprints()
+    found.add(words)
+    expect(found.runsIn(text)).toHaveLength(8)
+  })
+})

@@ -156,6 +156,12 @@ describe('cutFrom', () => {
   ])('keeps words of others that end in a colon', (text, rest) => {
     expect(cut(text, erased)).toBe(rest)
   })
+  it.each(["maria d'angelo", "Maria d'Angelo", 'Omar ibn Said', 'Jan ter Horst', 'Anna v. Berg', 'speaker 2'])(
+    'returns null when only the label %s would remain',
+    (speaker) => {
+      expect(cut(`${speaker}: ${erased}`, erased)).toBeNull()
+    },
+  )
   it('returns null when only labels would remain', () => {
     expect(cut(`user: ${erased}\nassistant: ${answer}`, erased, answer)).toBeNull()
     expect(cut(`user: ${erased}\nassistant:`, erased)).toBeNull()
