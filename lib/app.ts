@@ -1,39 +1,20 @@
 import packageJson from '#package.json' with { type: 'json' }
-import { limiterMeasures } from './access/limiter.ts'
 import { tokenLookup } from './access/token-lookup.ts'
-import { createErasures, createModules, createPeopleModules } from './composition/modules.ts'
-import { collectPersonalData } from './composition/personal-data.ts'
+import { collectPersonalData, createErasures, createModules, createPeopleModules } from './composition/modules.ts'
 import type { Env } from './config/env.ts'
-import { erasureMeasures } from './domains/erasure/evidence.ts'
-import { isLate, llmLogMeasures, logLateness } from './domains/llm-log/jobs.ts'
-import { requestMeasures } from './domains/privacy-requests/module.ts'
+import { isLate, logLateness } from './domains/llm-log/jobs.ts'
 import { closeLostRequest, lostRequests, lostRequestsWatch } from './domains/privacy-requests/noted-deadlines.ts'
-import { retentionMeasures } from './domains/retention/module.ts'
-import { type CaptureEvent, telemetryMeasures } from './domains/telemetry/capture.ts'
+import type { CaptureEvent } from './domains/telemetry/capture.ts'
 import { createEntryPoints } from './http/entry-points.ts'
 import { createMetrics } from './http/metrics.ts'
 import { serviceUseCases } from './http/service.ts'
-import { queueMeasures } from './jobs/queue.ts'
 import { type Clock, systemClock } from './kernel/clock.ts'
 import type { DataSource } from './kernel/data-source.ts'
 import { type DomainModule, mergeUseCases, operationsOf } from './kernel/module.ts'
-import type { AuditAction } from './kernel/operation.ts'
 import { exportTelemetry } from './platform/opentelemetry.ts'
 import { openPlatform, type Patience } from './platform/platform.ts'
-import { storeChecks, storeMeasures } from './platform/store-states.ts'
 import type { Database } from './stores/postgres/database.ts'
 
-/** A query of the audit log by server code; times are inclusive. */
-export interface AuditQuestion {
-  agentId?: string
-  action?: AuditAction
-  from?: Date
-  to?: Date
-  /** Continues after the last entry of another page. */
-  cursor?: string
-  /** 1 to 500; 100 if absent. */
-  limit?: number
-}
 export interface AppOptions {
   env: Env
   clock?: Clock
@@ -62,26 +43,17 @@ function compose({
   replaysByItself = false,
 }: AppOptions) {
   const platform = openPlatform({ env, clock, patience })
-  const { db, ledger, limiter, sites, stateOf, telemetry } = platform
+  const { db, ledger } = platform
   const data = collectPersonalData(platform, moreDataSources(db))
   const people = createPeopleModules(platform)
   const erasures = createErasures(platform, data, people, { interrupt, replaysByItself })
-  const { modules, digest, retention } = createModules(platform, data, people, erasures, patience.erasure)
-  const checks = storeChecks(sites, stateOf)
+  const { modules, digest, stores } = createModules(platform, data, people, erasures, patience.erasure)
   const restored = erasures.restored.state
-  const metrics = createMetrics(() => [
-    requestMeasures(db),
-    erasureMeasures(db, restored),
-    retentionMeasures(db),
-    llmLogMeasures(db),
-    telemetryMeasures(telemetry),
-    limiterMeasures(limiter),
-    queueMeasures(db),
-    storeMeasures(checks),
-  ])
+  const contributed: readonly DomainModule[] = modules
+  const metrics = createMetrics(() => [...contributed.flatMap(({ measures = [] }) => measures), ...platform.measures])
   const service = serviceUseCases({
     metrics,
-    checks,
+    checks: platform.storeChecks,
     operations: operationsOf(modules).map(({ operation }) => operation),
     version: packageJson.version,
     restored,
@@ -91,13 +63,13 @@ function compose({
     },
   })
   const all = [...modules, { useCases: { service } }] as const
-  return { platform, data, erasures, retention, metrics, service, digest, all }
+  return { platform, data, erasures, metrics, service, digest, stores, all }
 }
 
 /** The composition root. Connects to nothing before the first request. */
 export function createApp(options: AppOptions) {
-  const { platform, data, erasures, retention, metrics, service, digest, all } = compose(options)
-  const { clock, db, env, ledger, limiter, log, mail, stores, telemetry } = platform
+  const { platform, data, erasures, metrics, service, digest, stores, all } = compose(options)
+  const { clock, db, env, ledger, limiter, log, mail, telemetry } = platform
   const { restored } = erasures
   const named = mergeUseCases(all)
   const lookup = tokenLookup(db, clock)
@@ -119,22 +91,14 @@ export function createApp(options: AppOptions) {
   return {
     ...named,
     useCases: operationsOf(all),
-    /** Stores by name, for server code. */
-    stores: {
-      ...retention.stores,
-      auditLog: {
-        /** A page of entries, newest first. `nextCursor` leads to the next page; null after the last one. */
-        query: ({ agentId, action, from, to, cursor, limit }: AuditQuestion) =>
-          named.audit.query({ agent_id: agentId, action, from, to, cursor }, clock.now(), limit),
-      },
-    },
+    stores,
     jobs: [...all.flatMap((module: DomainModule) => module.jobs ?? []), ...digest],
     ...data,
     storeLocations: platform.storeLocations,
     assessedLocations: platform.assessedLocations,
     regions: platform.regions,
     /** Stores outside our own tables for data derived from people's messages. */
-    stored: stores,
+    stored: platform.stores,
     db,
     pipeline: platform.pipeline,
     env,
@@ -171,7 +135,7 @@ export function createApp(options: AppOptions) {
       await ledger.close()
       await limiter.close()
       mail.close()
-      await stores.close()
+      await platform.stores.close()
       await db.close()
     },
   }

@@ -2,8 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { cladeMembers } from '#lib/domains/agents/queries.ts'
-import { joinClade } from '#lib/domains/clades/service.ts'
+import { joinClade } from '#lib/domains/clades/writes.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { commandLine } from '#lib/testing/command-line.ts'
 import { type Issued, issuedAgent, signedIn } from '#lib/testing/people.ts'
@@ -24,11 +23,7 @@ beforeAll(async () => {
   sender = await issuedAgent(app, ['read', 'write'], { tier: 'enterprise', owner })
   sibling = await issuedAgent(app, ['read', 'write'], { tier: 'enterprise', owner })
   await app.app.pipeline.transaction((tx) =>
-    joinClade(
-      tx,
-      { agentId: sibling.id, ancestorId: sender.id, ownerId: owner.accountId, now: app.clock.now() },
-      cladeMembers,
-    ),
+    joinClade(tx, { agentId: sibling.id, ancestorId: sender.id, ownerId: owner.accountId, now: app.clock.now() }),
   )
   line = commandLine(app.url)
   other = commandLine(app.url)

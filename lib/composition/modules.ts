@@ -1,79 +1,105 @@
-import { sealedPurposes, subjectPurpose } from '#lib/config/secret.ts'
-import { digestEmailJob, digestJobs } from '#lib/domains/accounts/email-choices/service.ts'
-import { accountsModule } from '#lib/domains/accounts/module.ts'
+import { digestJobs } from '#lib/domains/accounts/email-choices/service.ts'
+import { accountsData, accountsModule } from '#lib/domains/accounts/module.ts'
 import { countTry } from '#lib/domains/accounts/passwords.ts'
 import { accountApprovables } from '#lib/domains/accounts/users.ts'
-import { noticeJob } from '#lib/domains/accounts/writes.ts'
-import { documentKeys } from '#lib/domains/agents/life/document-seals.ts'
-import { lifeExporters } from '#lib/domains/agents/life/personal-data.ts'
-import {
-  documentRestorer,
-  grimoireDaysOf,
-  settingsRestorer,
-  snapshotSettings,
-} from '#lib/domains/agents/life/service.ts'
-import { agentsModule } from '#lib/domains/agents/module.ts'
-import { cladeMembers } from '#lib/domains/agents/queries.ts'
-import { approvalsModule } from '#lib/domains/approvals/module.ts'
-import { auditModule } from '#lib/domains/audit/module.ts'
-import { cladesModule } from '#lib/domains/clades/module.ts'
-import { joinClade, leaveClade, recallOfRestricted } from '#lib/domains/clades/service.ts'
+import { agentsData, agentsModule } from '#lib/domains/agents/module.ts'
+import { approvalsData, approvalsModule } from '#lib/domains/approvals/module.ts'
+import { auditData, auditModule } from '#lib/domains/audit/module.ts'
+import { cladesData, cladesModule } from '#lib/domains/clades/module.ts'
 import { complianceModule } from '#lib/domains/compliance/service.ts'
 import { consoleModule } from '#lib/domains/console/service.ts'
-import { erasureModule, openErasures } from '#lib/domains/erasure/module.ts'
-import { erasedOf } from '#lib/domains/erasure/queries.ts'
+import { erasureData, erasureModule, openErasures } from '#lib/domains/erasure/module.ts'
 import { exportShapes } from '#lib/domains/exports/archive.ts'
-import { exportsModule } from '#lib/domains/exports/module.ts'
-import { grimoireModule } from '#lib/domains/grimoire/module.ts'
-import { grimoireExporters } from '#lib/domains/grimoire/personal-data.ts'
-import { entriesOf, entryRestorer, hasEntries, keyringOf } from '#lib/domains/grimoire/service.ts'
-import { holdsModule } from '#lib/domains/holds/module.ts'
+import { exportsData, exportsModule } from '#lib/domains/exports/module.ts'
+import { grimoireData, grimoireModule } from '#lib/domains/grimoire/module.ts'
+import { holdsData, holdsModule } from '#lib/domains/holds/module.ts'
 import { heldVersionParticipantExporters } from '#lib/domains/holds/personal-data.ts'
 import { holdApprovables } from '#lib/domains/holds/service.ts'
-import { idempotencyModule } from '#lib/domains/idempotency/records.ts'
-import { skillImporter, unitImporter } from '#lib/domains/knowledge/imports.ts'
-import { knowledgeModule } from '#lib/domains/knowledge/module.ts'
+import { idempotencyData, idempotencyModule } from '#lib/domains/idempotency/records.ts'
+import { knowledgeData, knowledgeModule } from '#lib/domains/knowledge/module.ts'
 import { mergeVotes } from '#lib/domains/knowledge/votes/service.ts'
-import { llmLogModule } from '#lib/domains/llm-log/module.ts'
+import { llmLogData, llmLogModule } from '#lib/domains/llm-log/module.ts'
 import { outboxModule } from '#lib/domains/outbox/service.ts'
 import { piiModule } from '#lib/domains/pii/service.ts'
 import { dueSectionAt } from '#lib/domains/privacy-requests/emails/notifications.ts'
 import { noteRequestLinksShown } from '#lib/domains/privacy-requests/filing/links.ts'
-import { privacyRequestsModule } from '#lib/domains/privacy-requests/module.ts'
+import { privacyRequestsData, privacyRequestsModule } from '#lib/domains/privacy-requests/module.ts'
 import { requestParticipantExporters } from '#lib/domains/privacy-requests/personal-data.ts'
 import { requestApprovables } from '#lib/domains/privacy-requests/queue/service.ts'
-import { addressJob, notifyAdminJob, notifyJob } from '#lib/domains/privacy-requests/timeline.ts'
-import { closingEmailJob } from '#lib/domains/projects/closing/service.ts'
 import { isOurUpload } from '#lib/domains/projects/documents/uploads.ts'
 import { projectParts } from '#lib/domains/projects/erasing/parts.ts'
-import { projectsModule } from '#lib/domains/projects/module.ts'
+import { projectsData, projectsModule } from '#lib/domains/projects/module.ts'
 import { projectOfParticipant } from '#lib/domains/projects/participants/acting.ts'
 import { outsideNamespace } from '#lib/domains/projects/provenance/claims.ts'
 import { followAgent } from '#lib/domains/projects/service.ts'
 import { runWords } from '#lib/domains/projects/words/run-words.ts'
 import { quotasModule } from '#lib/domains/quotas/service.ts'
 import { residencyModule } from '#lib/domains/residency/module.ts'
-import { retentionModule } from '#lib/domains/retention/module.ts'
+import { retentionData, retentionModule } from '#lib/domains/retention/module.ts'
 import { retentionApprovables } from '#lib/domains/retention/service.ts'
-import { settingsModule } from '#lib/domains/settings/module.ts'
-import { snapshotsModule } from '#lib/domains/snapshots/module.ts'
-import { insureRetiredAgents, isSealedTo } from '#lib/domains/snapshots/service.ts'
-import { storesModule } from '#lib/domains/stores/module.ts'
+import { settingsData, settingsModule } from '#lib/domains/settings/module.ts'
+import { snapshotsData, snapshotsModule } from '#lib/domains/snapshots/module.ts'
+import { storesData, storesModule } from '#lib/domains/stores/module.ts'
 import { storeApprovables } from '#lib/domains/stores/service.ts'
 import { destroyExpiredKeys } from '#lib/domains/telemetry/repository.ts'
-import { telemetryModule } from '#lib/domains/telemetry/service.ts'
+import { telemetryData, telemetryModule } from '#lib/domains/telemetry/service.ts'
 import { tokenApprovables } from '#lib/domains/tokens/lifecycle.ts'
-import { tokensModule } from '#lib/domains/tokens/module.ts'
+import { tokensData, tokensModule } from '#lib/domains/tokens/module.ts'
+import { queueDataSource } from '#lib/jobs/data-source.ts'
 import { queueJobs } from '#lib/jobs/upkeep.ts'
-import type { DomainModule } from '#lib/kernel/module.ts'
-import { identifiesSomebody, searchConnectedStores } from '#lib/operator/find-connected.ts'
+import type { DataSource } from '#lib/kernel/data-source.ts'
+import type { DomainModule, PersonalData } from '#lib/kernel/module.ts'
+import { connectedSearch } from '#lib/operator/find-connected.ts'
 import { erasureSubjects } from '#lib/platform/erasure-subjects.ts'
 import type { Platform } from '#lib/platform/platform.ts'
+import { outboxDataSource } from '#lib/stores/mail/data-source.ts'
 import { residueIn } from '#lib/stores/residue.ts'
-import { type CollectedData, sealedColumns } from './personal-data.ts'
 
-/** Jobs whose failure the console reports as an undelivered email. */
-const emailJobs = [noticeJob, notifyJob, addressJob, notifyAdminJob, digestEmailJob]
+/** Within a stage, data is erased in this order: records before the identities through which they are found. */
+function inOrderOfErasure(platform: Platform, moreDataSources: readonly DataSource[]): readonly PersonalData[] {
+  const { addressOf, db, mail, pipeline } = platform
+  return [
+    { dataSources: moreDataSources },
+    knowledgeData(platform),
+    projectsData(platform),
+    auditData(db),
+    erasureData(db),
+    exportsData(platform),
+    retentionData(db),
+    holdsData(platform),
+    { dataSources: [outboxDataSource({ folder: mail.folder, addressOf })] },
+    privacyRequestsData(platform),
+    // Keys of snapshots are destroyed first, and their rows are deleted before the keyring with which they are sealed.
+    snapshotsData(platform),
+    grimoireData(platform),
+    cladesData(platform),
+    llmLogData(platform),
+    telemetryData(platform),
+    { dataSources: [queueDataSource(db)] },
+    idempotencyData(db),
+    settingsData(db),
+    storesData(db),
+    tokensData(db, pipeline),
+    agentsData(platform),
+    approvalsData(db),
+    accountsData(db),
+  ]
+}
+
+/** The personal data of all domains. */
+export function collectPersonalData(platform: Platform, moreDataSources: readonly DataSource[]) {
+  const personalData = inOrderOfErasure(platform, moreDataSources)
+  // Exports begin with the subject, so that they list the domains in the opposite order.
+  const inOrderOfExport = personalData.toReversed()
+  return {
+    dataSources: personalData.flatMap(({ dataSources = [] }) => dataSources),
+    exporters: inOrderOfExport.flatMap(({ exporters = [] }) => exporters),
+    personExporters: inOrderOfExport.flatMap(({ personExporters = [] }) => personExporters),
+    retainedRecords: personalData.flatMap(({ retainedRecords = [] }) => retainedRecords),
+    expiring: personalData.flatMap(({ expiring = [] }) => expiring),
+  }
+}
+type CollectedData = ReturnType<typeof collectPersonalData>
 
 /** The modules of people, agents and tokens. They do not need the erasure engine. */
 export function createPeopleModules(platform: Platform) {
@@ -102,13 +128,10 @@ export function createPeopleModules(platform: Platform) {
     ...platform,
     ...tokens.useCases,
     ...accounts.useCases,
-    joinClade: (tx, joining) => joinClade(tx, joining, cladeMembers),
     async ownerFound(tx, agentId, ownerId, now) {
       await mergeVotes(tx, agentId, ownerId, now)
       await followAgent(tx, agentId)
     },
-    onRetirement: [insureRetiredAgents, (tx, retirement) => leaveClade(tx, retirement, cladeMembers)],
-    onRestriction: [recallOfRestricted],
   })
   return { approvals, settings, tokens, accounts, agents }
 }
@@ -135,22 +158,6 @@ export function createErasures(
 }
 type Erasures = ReturnType<typeof createErasures>
 
-/** Snapshots contain what agents and their grimoires store. */
-function composeSnapshots(platform: Platform) {
-  const { db, installation, keyFor, stores, strict } = platform
-  const keys = documentKeys(keyFor)
-  const key = keyFor(sealedPurposes.grimoire)
-  return snapshotsModule({
-    ...platform,
-    keyringOf,
-    settingsOf: snapshotSettings,
-    restoreSettings: settingsRestorer({ hasEntries }),
-    exporters: [...lifeExporters(db, keys), ...grimoireExporters(db, key)],
-    restorers: [documentRestorer({ strict, keys }), entryRestorer({ key, grimoireDaysOf })],
-    areObjectsOurs: () => isOurUpload({ objects: stores.objects, installation }),
-  })
-}
-
 /** The modules of all domains, in the order in which the OpenAPI document lists their operations. */
 export function createModules(
   platform: Platform,
@@ -160,28 +167,24 @@ export function createModules(
   /** How many milliseconds a request waits for the erasure that it began, if different from the default. */
   patience: number | undefined,
 ) {
-  const { db, env, erasedAgents, keyFor, limiter, log, strict } = platform
+  const { db, limiter } = platform
   const { accounts, agents, approvals, settings, tokens } = people
   const { requireApproval } = approvals.useCases.approvals
   const { records, runs } = erasures
   const useCases = { ...accounts.useCases, ...agents.useCases, ...approvals.useCases, ...settings.useCases }
-  const chosenIds = { outsideNamespace, erasedOf }
 
+  const audit = auditModule(platform)
   const retention = retentionModule({ ...platform, ...data, requireApproval })
   const { periods } = retention
-  const exported = exportsModule({
-    ...platform,
-    ...data,
-    importers: [unitImporter({ strict, chosenIds, erasedAgents }), skillImporter({ strict, chosenIds })],
-  })
+  const grimoire = grimoireModule(platform)
+  const databaseUrl = db.pool.options.connectionString
+  const knowledge = knowledgeModule({ ...platform, records, periods, outsideNamespace })
+  const exported = exportsModule({ ...platform, ...data, importers: knowledge.importers })
   const projects = projectsModule({
     ...platform,
     runs,
     patience,
-    participantExporters: [
-      ...requestParticipantExporters(db),
-      ...heldVersionParticipantExporters({ db, sealed: sealedColumns(platform) }),
-    ],
+    participantExporters: [...requestParticipantExporters(db), ...heldVersionParticipantExporters(platform)],
     shapes: exportShapes,
   })
   const requests = privacyRequestsModule({
@@ -195,6 +198,8 @@ export function createModules(
     expectedRetention: erasures.expectedRetention,
     countTry: (window) => countTry(limiter, [window]),
   })
+  /** Jobs whose failure the console reports as an undelivered email. */
+  const emailJobs = [...accounts.emailJobs, ...requests.emailJobs]
   const modules = [
     accounts,
     agents,
@@ -202,42 +207,26 @@ export function createModules(
     quotasModule(db),
     settings,
     approvals,
-    knowledgeModule({ ...platform, records, periods, chosenIds }),
+    knowledge,
     projects,
-    auditModule(db, log),
+    audit,
     erasureModule({ ...platform, ...data, erasures }),
     exported,
     retention,
     holdsModule({ ...platform, requireApproval, onReleased: runs.resumeHeld }),
     requests,
-    composeSnapshots(platform),
-    grimoireModule({ ...platform, isSealedTo }),
-    cladesModule({
+    snapshotsModule({
       ...platform,
-      members: cladeMembers,
-      entriesOf: entriesOf({ key: keyFor(sealedPurposes.grimoire), grimoireDaysOf }),
+      stored: { agents: agents.state, grimoires: grimoire.state },
+      areObjectsOurs: () => isOurUpload({ objects: platform.stores.objects, installation: platform.installation }),
     }),
+    grimoire,
+    cladesModule({ ...platform, entriesOf: grimoire.entriesOf }),
     llmLogModule(platform),
     consoleModule({ ...platform, ...data, emailJobs, periods }),
-    outboxModule({
-      ...platform,
-      ...useCases,
-      emailJobs: [...emailJobs, closingEmailJob],
-      accountMarked: useCases.accounts.accountMarked,
-      async noteLinksShown(secrets, now) {
-        await useCases.accounts.noteLinksShown(secrets, now)
-        await noteRequestLinksShown(db.prisma, secrets, now)
-      },
-    }),
+    outboxModule({ ...platform, ...useCases, noteRequestLinksShown, emailJobs: [...emailJobs, ...projects.emailJobs] }),
     piiModule(platform),
-    storesModule({
-      ...platform,
-      ...useCases,
-      search: {
-        search: searchConnectedStores(env, db.pool.options.connectionString, keyFor(subjectPurpose)),
-        identifies: identifiesSomebody,
-      },
-    }),
+    storesModule({ ...platform, ...useCases, search: connectedSearch({ ...platform, databaseUrl }) }),
     residencyModule(platform),
     telemetryModule({ ...platform, runs }),
     idempotencyModule(db),
@@ -251,5 +240,10 @@ export function createModules(
     requests: (now) => dueSectionAt(platform, now),
     controls: compliance.useCases.compliance.counts,
   })
-  return { modules: [...modules, compliance] as const, digest, retention }
+  return {
+    modules: [...modules, compliance] as const,
+    digest,
+    /** Stores by name, for server code. */
+    stores: { ...retention.stores, auditLog: audit.auditLog },
+  }
 }

@@ -3,6 +3,7 @@ import type { EvidenceCheck } from './evidence.ts'
 import type { Expiring } from './expiring.ts'
 import type { Exporter, PersonExporter } from './exporter.ts'
 import type { RunnableJob } from './job.ts'
+import type { Measuring } from './measure.ts'
 import { isUseCase, type UseCase } from './use-case.ts'
 
 /** How the personal data of a domain is erased, exported and retained. It needs stores, but no use case of any domain. */
@@ -22,6 +23,10 @@ export interface DomainModule {
   jobs?: readonly RunnableJob[]
   /** Its checks in the compliance report. */
   checks?: readonly EvidenceCheck[]
+  /** Its metrics. */
+  measures?: readonly Measuring[]
+  /** Its jobs that send emails. */
+  emailJobs?: readonly string[]
 }
 
 type Intersection<U> = (U extends unknown ? (member: U) => void : never) extends (all: infer I) => void ? I : never

@@ -1,4 +1,5 @@
 import type { Env } from '#lib/config/env.ts'
+import { subjectPurpose } from '#lib/config/secret.ts'
 import { identifiesAPerson } from '#lib/domains/projects/graph/name-rules.ts'
 import type { StoreSearch } from '#lib/domains/stores/contract.ts'
 import { type SearchConnectedStores, searchHash } from '#lib/domains/stores/search.ts'
@@ -90,7 +91,7 @@ function viewOf(
  * Searches the stores of the settings as `kp find` does. The database of the installation is read only where LangGraph stores threads.
  * `key`: of the hashes of places.
  */
-export const searchConnectedStores =
+const searchConnectedStores =
   (env: StoreUrls, databaseUrl: string | undefined, key: () => Uint8Array): SearchConnectedStores =>
   async (names, progress, signal) => {
     const sources: FindSource[] = []
@@ -138,3 +139,17 @@ export const searchConnectedStores =
       void reading.then(close, close)
     }
   }
+
+/** The search of the console in the connected stores of this installation. */
+export const connectedSearch = ({
+  env,
+  databaseUrl,
+  keyFor,
+}: {
+  env: StoreUrls
+  databaseUrl: string | undefined
+  keyFor(purpose: string): () => Uint8Array
+}) => ({
+  search: searchConnectedStores(env, databaseUrl, keyFor(subjectPurpose)),
+  identifies: identifiesSomebody,
+})

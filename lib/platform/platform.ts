@@ -1,4 +1,5 @@
 import { customerNetworkOf, limitKeyOf } from '#lib/access/client-address.ts'
+import { limiterMeasures } from '#lib/access/limiter.ts'
 import { purgeExpiredWindows } from '#lib/access/limiter-postgres.ts'
 import { openLimiter } from '#lib/access/limits.ts'
 import { dataFolderMark } from '#lib/config/data-folder.ts'
@@ -25,6 +26,7 @@ import { snapshotStorage } from '#lib/domains/snapshots/key-files.ts'
 import { registeredStores } from '#lib/domains/stores/registered-stores.ts'
 import { telemetry as telemetryOf } from '#lib/domains/telemetry/capture.ts'
 import { telemetryPseudonyms } from '#lib/domains/telemetry/personal-data.ts'
+import { queueMeasures } from '#lib/jobs/queue.ts'
 import type { Clock } from '#lib/kernel/clock.ts'
 import type { Actor, PipelinePorts, Transaction } from '#lib/kernel/context.ts'
 import type { DataRegions } from '#lib/kernel/data-regions.ts'
@@ -41,7 +43,8 @@ import { type Database, openDatabase } from '#lib/stores/postgres/database.ts'
 import { openPostHog } from '#lib/stores/posthog.ts'
 import { openPresidio } from '#lib/stores/presidio.ts'
 import { isEmptyStore, openStores, rememberedStores } from './open-stores.ts'
-import { storeStates } from './store-states.ts'
+import { sealedVersionColumns } from './resealing.ts'
+import { storeChecks, storeMeasures, storeStates } from './store-states.ts'
 
 /** How many milliseconds a request waits, if different from the default. */
 export interface Patience {
@@ -93,6 +96,10 @@ function subjectLookups(db: Database, suppressed: ReturnType<typeof suppressions
     async namesOf(tx: Transaction | undefined, accountId: string): Promise<string[]> {
       const found = await accountDirectory.contactOf(tx ?? db.prisma, accountId)
       return found ? [found.name, found.email] : []
+    },
+    /** The email address of an account's person; undefined if the account does not exist. */
+    async addressOf(id: string, tx: Transaction = db.prisma): Promise<string | undefined> {
+      return (await accountDirectory.contactOf(tx, id))?.email
     },
     /** Which names an erasure may remove from texts of others. */
     heldNames: {
@@ -168,6 +175,9 @@ export function openPlatform({ env, clock, patience }: { env: Env; clock: Clock;
   const suppressed = suppressions(suppressionKeys)
   const lookups = subjectLookups(db, suppressed)
   const storeLocations = storeLocationsOf(env)
+  const stateOf = storeStates({ db, limiter, stores, presidio, sites, isAnother: known.isAnother })
+  const assessedSites = assessSites(sites, assessedLocations)
+  const checks = storeChecks(assessedSites, stateOf)
   /** Published by the erasure engine and by exports. Privacy requests, which begin erasures and exports, listen to them. */
   const erasureChanges = transactionalEvent<RunChange>()
   const exportChanges = transactionalEvent<ExportChange>()
@@ -178,12 +188,14 @@ export function openPlatform({ env, clock, patience }: { env: Env; clock: Clock;
     query,
     secret,
     keyFor,
+    /** The columns of all domains whose values are stored sealed and copied by legal holds. */
+    sealed: sealedVersionColumns(keyFor),
     origin: publicUrl(env),
     strict: env.KP_SANITIZER_STRICT,
     storeLocations,
     /** The location of a store for people: provider and region. */
     placeOf: (store: string) => storeLocationNamed(storeLocations, store, assessedLocations),
-    sites: assessSites(sites, assessedLocations),
+    sites: assessedSites,
     assessedLocations,
     regions,
     fulfilledRegions: fulfilledRegions(assessedLocations, regions.choosable),
@@ -219,7 +231,10 @@ export function openPlatform({ env, clock, patience }: { env: Env; clock: Clock;
     installation: () => installationMark(stores, known, env.KP_DATA_DIR),
     /** Finds people's names in texts, if Presidio is connected and allowed to process them. */
     recognise: presidio && nameFinder(presidio, query, assessedLocations),
-    stateOf: storeStates({ db, limiter, stores, presidio, sites, isAnother: known.isAnother }),
+    stateOf,
+    /** The checks of stores that readiness needs. */
+    storeChecks: checks,
+    measures: [limiterMeasures(limiter), queueMeasures(db), storeMeasures(checks)],
   }
 }
 export type Platform = ReturnType<typeof openPlatform>

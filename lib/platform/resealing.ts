@@ -6,7 +6,7 @@ import { sealedProposals } from '#lib/domains/approvals/repository.ts'
 import { sealedShares } from '#lib/domains/clades/repository.ts'
 import { sealedSigningKeys, sealedSuppressionKeys } from '#lib/domains/erasure/repository.ts'
 import { sealedEntries } from '#lib/domains/grimoire/repository.ts'
-import { resealHeldVersions } from '#lib/domains/holds/personal-data.ts'
+import { resealHeldVersions, type SealedVersionColumn } from '#lib/domains/holds/personal-data.ts'
 import { sealedExchanges } from '#lib/domains/llm-log/repository.ts'
 import {
   rehashAddresses,
@@ -34,6 +34,16 @@ export const sealedColumns: readonly SealedColumn[] = [
   sealedTotpSecrets,
   sealedProposals,
 ]
+
+/** The sealed columns that versions under a legal hold contain, with the field in which exports show their text. */
+export const sealedVersionColumns = (keyFor: (purpose: string) => () => Uint8Array): SealedVersionColumn[] =>
+  [
+    { ...sealedDocumentTitles, field: 'title' },
+    { ...sealedDocumentBodies, field: 'body' },
+    { ...sealedEntries, field: 'entry' },
+    { ...sealedShares, field: 'entry' },
+    { ...sealedExchanges, field: 'exchange' },
+  ].map((column) => ({ ...column, key: keyFor(column.purpose) }))
 
 export interface Resealed {
   /** How many values were opened with a former secret and sealed with the present one. */

@@ -1,5 +1,4 @@
-import { cladeMembers } from '#lib/domains/agents/queries.ts'
-import { joinClade } from '#lib/domains/clades/service.ts'
+import { joinClade } from '#lib/domains/clades/writes.ts'
 import type { TestApp, TestRequest, TestResponse } from './app.ts'
 import { type Issued, issuedAgent, type Person } from './people.ts'
 
@@ -40,7 +39,7 @@ export function cladeTesting(testing: TestApp, person: Person): CladeTesting {
     if (!ancestor) throw new Error('no ancestor')
     for (const { id: agentId } of rest)
       await app.pipeline.transaction((tx) =>
-        joinClade(tx, { agentId, ancestorId: ancestor.id, ownerId: person.accountId, now: clock.now() }, cladeMembers),
+        joinClade(tx, { agentId, ancestorId: ancestor.id, ownerId: person.accountId, now: clock.now() }),
       )
     for (const { id, token } of agents) {
       const { status } = await fetch('PUT', at(id, '/sharing'), { token, body: { on: true } })

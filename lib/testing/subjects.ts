@@ -4,8 +4,7 @@ import { sessionSecret } from '#lib/access/sessions.ts'
 import { deriveKey, seal, sealedPurposes } from '#lib/config/secret.ts'
 import { createAccount } from '#lib/domains/accounts/service.ts'
 import { createOrganisation, enqueueNotice } from '#lib/domains/accounts/writes.ts'
-import { cladeMembers } from '#lib/domains/agents/queries.ts'
-import { joinClade } from '#lib/domains/clades/service.ts'
+import { joinClade } from '#lib/domains/clades/writes.ts'
 import { enqueue } from '#lib/jobs/queue.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import type { TestApp } from './app.ts'
@@ -297,7 +296,7 @@ async function sharedAmong(
   const [ancestor, ...others] = agents
   for (const { id: agentId } of others)
     await app.db.transaction((tx) =>
-      joinClade(tx, { agentId, ancestorId: ancestor?.id ?? '', ownerId: accountId, now }, cladeMembers),
+      joinClade(tx, { agentId, ancestorId: ancestor?.id ?? '', ownerId: accountId, now }),
     )
   for (const { id, token } of agents) {
     const card = { from: '2026-01-01T00:00:00Z', until: '2026-06-30T00:00:00Z', returns: 0.1, sharpe: 1, drawdown: 0.1 }

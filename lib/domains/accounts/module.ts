@@ -5,7 +5,7 @@ import type { MutationContext } from '#lib/kernel/context.ts'
 import type { PersonalData } from '#lib/kernel/module.ts'
 import type { MailPort } from '#lib/stores/mail/mail.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { optionalEmails, unsubscribeLinks } from './email-choices/service.ts'
+import { digestEmailJob, optionalEmails, unsubscribeLinks } from './email-choices/service.ts'
 import { accountsJobs } from './jobs.ts'
 import type { Tries } from './passwords.ts'
 import {
@@ -24,6 +24,7 @@ import type { AccountsDeps } from './ports.ts'
 import { createChallenges } from './second-factors/passkeys.ts'
 import { factorPolicySetting } from './second-factors/requirement.ts'
 import { accountsService } from './service.ts'
+import { noticeJob } from './writes.ts'
 
 export const accountsData = (db: Database): PersonalData => ({
   dataSources: [
@@ -83,6 +84,7 @@ export function accountsModule(parts: AccountsModuleParts) {
   return {
     useCases: { accounts },
     jobs: accountsJobs(db, mail, { publicUrl: origin, provider: openIdProvider(env)?.name, emails }),
+    emailJobs: [noticeJob, digestEmailJob],
     /** Emails that people can turn off. */
     emails,
   }

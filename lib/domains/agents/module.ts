@@ -7,6 +7,7 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import { agentsJobs, lifeJobs } from './jobs.ts'
 import { documentKeys } from './life/document-seals.ts'
 import { agentLifeDataSources, lifeExporters } from './life/personal-data.ts'
+import { documentRestorer, restoreSettings } from './life/service.ts'
 import { agentDataSource, agentExporters, retainedAgentRecords } from './personal-data.ts'
 import type { AgentPorts } from './ports.ts'
 import { countLawfulBases } from './repository.ts'
@@ -55,11 +56,7 @@ const agentsEvidence = (configured: LawfulBasis): EvidenceCheck[] => [
 ]
 
 /** What agents take from the platform by name, and what other modules give them. */
-interface AgentsModuleParts
-  extends Pick<
-    AgentPorts,
-    'accounts' | 'joinClade' | 'onRestriction' | 'onRetirement' | 'ownerFound' | 'regions' | 'strict' | 'tokens'
-  > {
+interface AgentsModuleParts extends Pick<AgentPorts, 'accounts' | 'ownerFound' | 'regions' | 'strict' | 'tokens'> {
   db: Database
   env: Pick<Env, 'KP_EXPLICIT_CONSENT' | 'KP_GRACE_TOKENS' | 'KP_LAWFUL_BASIS' | 'KP_REGISTRATION'>
   keyFor(purpose: string): () => Uint8Array
@@ -89,5 +86,11 @@ export function agentsModule({ env, keyFor, networks, origin, suppressed, ...par
     useCases: { agents: agentsService(parts.db, deps) },
     jobs: [...agentsJobs(), ...lifeJobs(deps.documentKeys)],
     checks: [...agentsEvidence(env.KP_LAWFUL_BASIS), ...lifeEvidence()],
+    /** What snapshots contain and restore of an agent. */
+    state: {
+      exporters: lifeExporters(parts.db, deps.documentKeys),
+      restorer: documentRestorer({ strict: parts.strict, keys: deps.documentKeys }),
+      restoreSettings,
+    },
   }
 }

@@ -57,21 +57,6 @@ export interface AgentPorts {
   documentKeys: LifePorts['documentKeys']
   /** Whether the sanitizer runs in strict mode. */
   strict: boolean
-  /** Handlers that run within the transaction when an agent is retired; its row is locked. */
-  onRetirement: LifePorts['onRetirement']
-  /** Handlers that run within the transaction when agents become restricted by law; their rows are locked. */
-  onRestriction: readonly ((
-    tx: Transaction,
-    restricted: { agentIds: readonly string[]; now: Date },
-  ) => Promise<unknown>)[]
-  /**
-   * Makes the new agent a sibling of its ancestor.
-   * @throws {Problem} `invalid` unless the ancestor is an agent of the owner that is not retired
-   */
-  joinClade(
-    tx: Transaction,
-    joining: { agentId: string; ancestorId: string; ownerId: string; now: Date },
-  ): Promise<unknown>
   /** The regions that agents can require. */
   regions: DataRegions
   /** Keyed hash of the network that contains the address. */

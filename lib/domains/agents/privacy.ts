@@ -1,3 +1,4 @@
+import { recallOfRestricted } from '#lib/domains/clades/writes.ts'
 import type { Actor, MutationContext, Transaction } from '#lib/kernel/context.ts'
 import type { Subject } from '#lib/kernel/erasure-scope.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
@@ -156,14 +157,11 @@ const set = (accounts: Accounts, { restrict, unrestrict }: Pick<StatusPorts, 're
     }
   })
 
-const withdrawAll = ({ onRestriction }: Pick<AgentPorts, 'onRestriction'>) =>
+const withdrawAll = () =>
   mutation(withdrawAllConsent, async ({ tx, now, actor }) => {
     refuseReaders(actor)
     const statuses = await agentStatusesOf(tx, selfOf(actor))
-    const agents = await changeAgentStatuses(tx, statuses, (status) => withdrawn(status, now), {
-      onRestriction,
-      now,
-    })
+    const agents = await changeAgentStatuses(tx, statuses, (status) => withdrawn(status, now), now)
     return {
       ...audited({ account: null, agents }, actor.accountId ?? actor.id, {
         fields: ['consent_withdrawn_at', 'restricted_at', 'restricted_for'],
@@ -179,12 +177,12 @@ const withdrawAll = ({ onRestriction }: Pick<AgentPorts, 'onRestriction'>) =>
 /** Restriction of processing and withdrawal of consent by the data subject, for one agent or for all. */
 export const agentRestriction = (
   db: Database,
-  ports: Pick<AgentPorts, 'accounts' | 'onRestriction'>,
+  accounts: AgentPorts['accounts'],
   statuses: Pick<StatusPorts, 'restrict' | 'unrestrict'>,
 ) => ({
-  readRestriction: readOne({ db, accounts: ports.accounts }),
-  setRestriction: set(ports.accounts, statuses),
-  withdrawAllConsent: withdrawAll(ports),
+  readRestriction: readOne({ db, accounts }),
+  setRestriction: set(accounts, statuses),
+  withdrawAllConsent: withdrawAll(),
 })
 
 /** Rejects consent to any version but the current one (422): consent only covers the text that was read. */
@@ -229,14 +227,13 @@ const consentView = (agent: AgentRow) => ({
 })
 
 /** Giving and withdrawing consent (GDPR art. 7). */
-export const agentConsent = (notice: PrivacyNotice, onRestriction: AgentPorts['onRestriction']) => ({
+export const agentConsent = (notice: PrivacyNotice) => ({
   readNotice: read(readNotice, async () => ({ body: { data: notice }, resourceId: notice.version })),
 
   withdrawConsent: mutation(withdrawConsent, async (ctx, { query }) => {
     const agent = await spokenFor(ctx, query.agent_id)
     const next = await ctx.tx.agent.update({ where: { id: agent.id }, data: withdrawn(agent, ctx.now) })
-    if (agent.restrictedAt === null)
-      for (const listen of onRestriction) await listen(ctx.tx, { agentIds: [agent.id], now: ctx.now })
+    if (agent.restrictedAt === null) await recallOfRestricted(ctx.tx, { agentIds: [agent.id], now: ctx.now })
     return {
       body: {
         data: consentView(next),

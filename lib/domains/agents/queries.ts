@@ -170,3 +170,16 @@ export async function agentSummary(db: Database, agents: readonly string[]) {
   const [counts] = await countAgentStatuses(db, { ids: agents })
   return counts ?? { total: 0, restricted: 0, suspended: 0 }
 }
+
+/** The settings of an agent that a snapshot contains. */
+export const snapshotSettings = (tx: Transaction, agentId: string) =>
+  tx.agent.findUniqueOrThrow({
+    where: { id: agentId },
+    select: { name: true, region: true, selfHosted: true, grimoireDays: true, createdAt: true, suspendedAt: true },
+  })
+
+/** How many days after creation the agent's grimoire entries expire; null: never. */
+export async function grimoireDaysOf(tx: Transaction, agentId: string): Promise<number | null> {
+  const agent = await tx.agent.findUniqueOrThrow({ where: { id: agentId }, select: { grimoireDays: true } })
+  return agent.grimoireDays
+}

@@ -1,4 +1,5 @@
 import { createOrganisation } from '#lib/domains/accounts/writes.ts'
+import { joinClade } from '#lib/domains/clades/writes.ts'
 import { type TierName, tokenScopesInOrder } from '#lib/domains/tokens/rules.ts'
 import { hashOf } from '#lib/kernel/code-hash.ts'
 import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
@@ -287,8 +288,8 @@ async function refuseFlood(tx: Transaction, accountId: string): Promise<void> {
 }
 
 /** Creates agents that a person owns from the start, with explicit consent. */
-export function agentCreation(ports: IssuingPorts & Pick<AgentPorts, 'tokens' | 'joinClade'>) {
-  const { registration, tokens, accounts, joinClade } = ports
+export function agentCreation(ports: IssuingPorts & Pick<AgentPorts, 'tokens'>) {
+  const { registration, tokens, accounts } = ports
   return {
     createOwn: mutation(createOwnAgent, async ({ tx, actor, now }, { body }) => {
       const { accountId, organisationId } = actor

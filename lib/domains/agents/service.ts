@@ -159,9 +159,9 @@ export function agentsService(db: Database, ports: AgentPorts) {
   const standing = agentStatusPorts(ports)
   return {
     ...standing,
-    ...agentRestriction(db, ports, standing),
+    ...agentRestriction(db, ports.accounts, standing),
     ...agentRegistration(ports),
-    ...agentConsent(ports.registration.notice, ports.onRestriction),
+    ...agentConsent(ports.registration.notice),
     ...agentInvites(),
     ...agentOwnership(ports),
     ...ownAgentUseCases(db, ports),

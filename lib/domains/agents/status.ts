@@ -1,3 +1,4 @@
+import { recallOfRestricted } from '#lib/domains/clades/writes.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { Subject } from '#lib/kernel/erasure-scope.ts'
 import { Problem } from '#lib/kernel/problem.ts'
@@ -34,14 +35,14 @@ const isSame = (one: ConsentState, other: ConsentState): boolean =>
   one.restrictedFor.join() === other.restrictedFor.join()
 
 /**
- * Updates consent and restriction of each agent with `next` in one statement; returns the ids that changed. Calls `onRestriction` for newly
- * restricted agents.
+ * Updates consent and restriction of each agent with `next` in one statement; returns the ids that changed. Recalls what newly restricted
+ * agents shared.
  */
 export async function changeAgentStatuses(
   tx: Transaction,
   statuses: readonly AgentStatusRow[],
   next: (status: AgentStatusRow) => Partial<ConsentState>,
-  { onRestriction, now }: Pick<AgentPorts, 'onRestriction'> & { now: Date },
+  now: Date,
 ): Promise<string[]> {
   const restricted: string[] = []
   const changed = statuses.flatMap((status) => {
@@ -50,7 +51,7 @@ export async function changeAgentStatuses(
     return isSame(status, after) ? [] : [after]
   })
   if (changed.length > 0) await updateAgentStatuses(tx, { statuses: changed })
-  if (restricted.length > 0) for (const listen of onRestriction) await listen(tx, { agentIds: restricted, now })
+  if (restricted.length > 0) await recallOfRestricted(tx, { agentIds: restricted, now })
   return changed.map(({ id }) => id).sort()
 }
 
@@ -76,11 +77,7 @@ export async function sharedAgentStatus(
 }
 
 /** Restricts, suspends and reverts both, for a person with all their agents (including agents claimed later) or for single agents. */
-export function agentStatusPorts({
-  accounts,
-  graceTokens,
-  onRestriction,
-}: Pick<AgentPorts, 'accounts' | 'graceTokens' | 'onRestriction'>) {
+export function agentStatusPorts({ accounts, graceTokens }: Pick<AgentPorts, 'accounts' | 'graceTokens'>) {
   async function apply(
     tx: Transaction,
     subject: Subject,
@@ -92,7 +89,7 @@ export function agentStatusPorts({
     const changed = subject.account !== null && (await onAccount(subject.account))
     return {
       account: changed ? subject.account : null,
-      agents: await changeAgentStatuses(tx, await agentStatusesOf(tx, subject), next, { onRestriction, now }),
+      agents: await changeAgentStatuses(tx, await agentStatusesOf(tx, subject), next, now),
     }
   }
 

@@ -1,7 +1,9 @@
 import { z } from 'zod'
+import type { Clock } from '#lib/kernel/clock.ts'
 import { type EvidenceCheck, failsIf } from '#lib/kernel/evidence.ts'
 import { job } from '#lib/kernel/job.ts'
 import type { PersonalData } from '#lib/kernel/module.ts'
+import type { AuditAction } from '#lib/kernel/operation.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import type { AuditLog } from './log.ts'
 import { auditExporters, auditPersonExporters, retainedAuditEntries, savedSearchDataSource } from './personal-data.ts'
@@ -64,9 +66,28 @@ const auditJobs = (db: Database, log: AuditLog) => [
   }),
 ]
 
+/** A query of the audit log by server code; times are inclusive. */
+interface AuditQuestion {
+  agentId?: string
+  action?: AuditAction
+  from?: Date
+  to?: Date
+  /** Continues after the last entry of another page. */
+  cursor?: string
+  /** 1 to 500; 100 if absent. */
+  limit?: number
+}
 /** The audit log and saved searches of it. */
-export const auditModule = (db: Database, log: AuditLog) => ({
-  useCases: { audit: auditService(db) },
-  jobs: auditJobs(db, log),
-  checks: auditEvidence(),
-})
+export function auditModule({ clock, db, log }: { clock: Clock; db: Database; log: AuditLog }) {
+  const audit = auditService(db)
+  return {
+    useCases: { audit },
+    jobs: auditJobs(db, log),
+    checks: auditEvidence(),
+    auditLog: {
+      /** A page of entries, newest first. `nextCursor` leads to the next page; null after the last one. */
+      query: ({ agentId, action, from, to, cursor, limit }: AuditQuestion) =>
+        audit.query({ agent_id: agentId, action, from, to, cursor }, clock.now(), limit),
+    },
+  }
+}

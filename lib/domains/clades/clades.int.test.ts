@@ -1,13 +1,12 @@
 import { compactVerify, importJWK } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { cladeMembers } from '#lib/domains/agents/queries.ts'
 import { noticeVersion } from '#lib/domains/agents/rules.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, type TestRequest, testApp } from '#lib/testing/app.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { seemingEnvelope, seemingKeyring } from '#lib/testing/keyrings.ts'
 import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
-import { joinClade } from './service.ts'
+import { joinClade } from './writes.ts'
 
 const day = 86_400_000
 let app: TestApp
@@ -36,7 +35,7 @@ async function clade(count: number): Promise<Issued[]> {
   const now = app.clock.now()
   for (const { id: agentId } of rest)
     await app.app.pipeline.transaction((tx) =>
-      joinClade(tx, { agentId, ancestorId: ancestor.id, ownerId: person.accountId, now }, cladeMembers),
+      joinClade(tx, { agentId, ancestorId: ancestor.id, ownerId: person.accountId, now }),
     )
   for (const agent of agents)
     expect((await ask('PUT', at(agent.id, '/clade/sharing'), { token: agent.token, body: { on: true } })).status).toBe(

@@ -4,8 +4,8 @@ import type { PersonalData } from '#lib/kernel/module.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { cladeDataSources, cladeExporters } from './personal-data.ts'
 import type { CladePorts } from './ports.ts'
-import { cladeJobs } from './recall.ts'
 import { cladesService } from './service.ts'
+import { cladeJobs } from './writes.ts'
 
 interface Keys {
   keyFor(purpose: string): () => Uint8Array
@@ -32,7 +32,7 @@ export const cladesModule = ({
   signer,
   ...deps
 }: Keys &
-  Pick<CladePorts, 'db' | 'members' | 'namesOf' | 'recognise' | 'entriesOf'> & {
+  Pick<CladePorts, 'db' | 'namesOf' | 'recognise' | 'entriesOf'> & {
     origin: string
     ownAgents: Omit<CladePorts['agents'], 'writable'> & { sharing: CladePorts['agents']['writable'] }
     signer: { attest: CladePorts['sign'] }

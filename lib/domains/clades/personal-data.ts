@@ -3,9 +3,9 @@ import type { Exporter } from '#lib/kernel/exporter.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { holdingOf, preferIndexes, rowsOfAgents, sumRemaining } from '#lib/stores/postgres/personal-rows.ts'
 import { jsonObject, openedPages, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
-import { callBack, recallShares } from './recall.ts'
 import { countRemainingDeltas, deleteDeltaItems, deltaInventory, deltaItems, exportedShares } from './repository.ts'
 import { openPayload } from './sharing.ts'
+import { callBack, recallShares } from './writes.ts'
 
 /** Siblings get an order to remove the erased shares. The orders belong to the siblings and outlive the share. */
 function shareDataSource(db: Database): DataSource {

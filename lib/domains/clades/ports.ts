@@ -13,24 +13,6 @@ export interface Sibling {
   name: string | null
   status: 'active' | 'paused'
 }
-/** Which agents belong to a clade and share with it; the agents domain stores both. */
-export interface CladeMembers {
-  /** Locks an agent of the owner that is not retired, and returns its clade. Undefined if there is no such agent. */
-  lockAncestor(
-    tx: Transaction,
-    ancestor: { ancestorId: string; ownerId: string },
-  ): Promise<{ cladeId: string | null } | undefined>
-  join(tx: Transaction, agentIds: readonly string[], cladeId: string): Promise<unknown>
-  cladeOf(tx: Transaction, agentId: string): Promise<string | null>
-  leave(tx: Transaction, agentId: string): Promise<unknown>
-  /** Turns sharing on since that time, or off. */
-  setSharing(tx: Transaction, agentId: string, since: Date | null): Promise<unknown>
-  /** The other agents of the owner in the clade that are not retired, except those under erasure. */
-  siblingsOf(
-    tx: Transaction,
-    of: { cladeId: string | null; ownerId: string | null; agentId: string },
-  ): Promise<Sibling[]>
-}
 /** A grimoire entry that the installation can read. */
 export interface OwnEntry {
   kind: string
@@ -57,7 +39,6 @@ export interface CladePorts {
     /** Like `locked`, for an agent that accepts writes now. */
     writable(tx: Transaction, actor: Actor, id: string): Promise<CladeAgent>
   }
-  members: Pick<CladeMembers, 'setSharing' | 'siblingsOf'>
   /** Unexpired entries of the agent by id. `private`: the installation cannot read the entry. */
   entriesOf(
     tx: Transaction,

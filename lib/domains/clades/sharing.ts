@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import canonicalize from 'canonicalize'
 import { z } from 'zod'
 import { seal, unseal } from '#lib/config/secret.ts'
+import { cladeMembers } from '#lib/domains/agents/queries.ts'
 import { type Recognise, withNames } from '#lib/domains/pii/analyzer.ts'
 import { finding } from '#lib/domains/pii/findings.ts'
 import { DepthError } from '#lib/domains/sanitizer/fields.ts'
@@ -202,13 +203,12 @@ async function payloadToShare(
 
 /** The siblings that receive a share: those named, or all. @throws Problem `not_found` or `conflict` */
 async function recipients(
-  { members }: CladePorts,
   { tx }: MutationContext,
   { id: agentId, cladeId, ownerId }: SharingAgent,
   named: readonly string[] | undefined,
 ): Promise<string[]> {
   await lockClades(tx, { ids: [cladeId] })
-  const siblings = await members.siblingsOf(tx, { cladeId, ownerId, agentId })
+  const siblings = await cladeMembers.siblingsOf(tx, { cladeId, ownerId, agentId })
   const to = named ? [...new Set(named)].sort() : siblings.map(({ id }) => id)
   if (!to.every((one) => siblings.some(({ id }) => id === one)))
     throw new Problem(
@@ -276,11 +276,11 @@ async function storeShare(
   return { id, manifest }
 }
 
-const overview = ({ db, agents, members }: Pick<CladePorts, 'db' | 'agents' | 'members'>) =>
+const overview = ({ db, agents }: Pick<CladePorts, 'db' | 'agents'>) =>
   read(readClade, async ({ actor, now }, { params: { id } }) => {
     const agent = await agents.own(actor, id)
     const [siblings, unfetched, [waiting]] = await Promise.all([
-      members.siblingsOf(db.prisma, { ...agent, agentId: id }),
+      cladeMembers.siblingsOf(db.prisma, { ...agent, agentId: id }),
       countUnfetched(db, { agent: id }),
       countWaiting(db, { agent: id, now }),
     ])
@@ -303,7 +303,7 @@ const overview = ({ db, agents, members }: Pick<CladePorts, 'db' | 'agents' | 'm
     }
   })
 
-const setSwitch = ({ agents, members }: Pick<CladePorts, 'agents' | 'members'>) =>
+const setSwitch = ({ agents }: Pick<CladePorts, 'agents'>) =>
   mutation(setSharing, async ({ tx, actor, now }, { params: { id }, body: { on } }) => {
     const agent = await (on ? agents.writable : agents.locked)(tx, actor, id)
     if (on && agent.cladeId === null)
@@ -312,7 +312,7 @@ const setSwitch = ({ agents, members }: Pick<CladePorts, 'agents' | 'members'>) 
         'This agent has no siblings. Nothing was changed. To give it a sibling, create an agent with this agent as its `ancestor`.',
       )
     const since = on ? (agent.sharingSince ?? now) : null
-    await members.setSharing(tx, id, since)
+    await cladeMembers.setSharing(tx, id, since)
     if (!on && agent.cladeId !== null) await lockClades(tx, { ids: [agent.cladeId] })
     const withdrawn = on ? 0 : await withdrawUnfetched(tx, { agent: id })
     return {
@@ -402,7 +402,7 @@ const share = (ports: CladePorts) =>
       const agent = await sharingAgent(ports, ctx, agentId)
       const { parents, ...payload } = await payloadToShare(ports, ctx, agent, body, analyzed)
       const { kind, removed, digest } = payload
-      const to = await recipients(ports, ctx, agent, body.siblings)
+      const to = await recipients(ctx, agent, body.siblings)
       const ancestry = { parents, own: body.entry_id, origins: body.origins }
       const origins = await originsOf(ports.entriesOf, ctx.tx, agent, ancestry, ctx.now)
       const stored = { ...payload, entryId: body.entry_id, parents: origins, to }

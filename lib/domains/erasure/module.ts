@@ -20,7 +20,7 @@ import { boundedQuery, StatementTimeout } from '#lib/stores/postgres/time-limite
 import { deletionKinds, exportDeletions, type LoggedDeletion, listDeletions } from './contract.ts'
 import { erasureEngine } from './engine/run-driver.ts'
 import type { EngineDeps, WaitingStore } from './engine/subject-erasures.ts'
-import { erasureEvidence } from './evidence.ts'
+import { erasureEvidence, erasureMeasures } from './evidence.ts'
 import { adminActSearch, expectedRetention } from './expected-retention.ts'
 import { erasureJobs } from './jobs.ts'
 import type { RestrictedSubjects } from './ledger/reinstatement.ts'
@@ -233,5 +233,6 @@ export function erasureModule({
     },
     jobs: erasureJobs(erasures, { db, ledger, facts }),
     checks: erasureEvidence(signer, ledgerFolder(env), readings.runsWithWords) satisfies EvidenceCheck[],
+    measures: [erasureMeasures(db, erasures.restored.state)],
   }
 }

@@ -9,7 +9,7 @@ import { agentsUnderLegalHold, lockHolds } from '#lib/stores/postgres/agents-und
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { entryDataSource, grimoireExporters, keyringDataSource } from './personal-data.ts'
 import { deleteExpiredEntries } from './repository.ts'
-import { type GrimoirePorts, grimoireService } from './service.ts'
+import { entriesOf, entryRestorer, type GrimoirePorts, grimoireService } from './service.ts'
 
 interface Keys {
   keyFor(purpose: string): () => Uint8Array
@@ -59,15 +59,18 @@ function grimoireJobs() {
 }
 
 /** Sealed entries of agents, and their keyrings. */
-export const grimoireModule = ({
+export function grimoireModule({
   db,
   keyFor,
   ownAgents,
-  isSealedTo,
-}: Keys & Pick<GrimoirePorts, 'db' | 'isSealedTo'> & { ownAgents: GrimoirePorts['agents'] }) => ({
-  useCases: {
-    grimoire: grimoireService({ db, key: keyFor(sealedPurposes.grimoire), agents: ownAgents, isSealedTo }),
-  },
-  jobs: grimoireJobs(),
-  checks: grimoireEvidence(),
-})
+}: Keys & Pick<GrimoirePorts, 'db'> & { ownAgents: GrimoirePorts['agents'] }) {
+  const key = keyFor(sealedPurposes.grimoire)
+  return {
+    useCases: { grimoire: grimoireService({ db, key, agents: ownAgents }) },
+    jobs: grimoireJobs(),
+    checks: grimoireEvidence(),
+    /** What snapshots contain and restore of the grimoire. */
+    state: { exporters: grimoireExporters(db, key), restorer: entryRestorer({ key }) },
+    entriesOf: entriesOf({ key }),
+  }
+}

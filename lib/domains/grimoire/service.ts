@@ -1,7 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { seal, unseal } from '#lib/config/secret.ts'
+import { grimoireDaysOf } from '#lib/domains/agents/queries.ts'
 import { refuseKeys } from '#lib/domains/pii/secrets/stored-keys.ts'
+import { isSealedTo } from '#lib/domains/snapshots/writes.ts'
 import type { Actor, Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import type { Input } from '#lib/kernel/operation.ts'
@@ -22,6 +24,7 @@ import {
   readKeyring,
   storeKeyring,
 } from './contract.ts'
+import { keyringOf } from './queries.ts'
 import {
   countEntries,
   entriesPage,
@@ -37,16 +40,10 @@ import { erasedBefore, grimoireEntryBytes, maxEntries } from './rules.ts'
 
 const other = (detail: string) => new Problem('conflict', `${detail} Nothing was changed.`)
 
-/** The id and the public key of the agent's keyring; null without one. */
-export const keyringOf = (tx: Transaction, agentId: string) =>
-  tx.keyring.findUnique({ where: { agentId }, select: { keyId: true, publicKey: true } })
-
 interface GrimoireAgent {
   id: string
   grimoireDays: number | null
 }
-/** How many days after creation the agent's entries expire; null: never. */
-type EntryDays = (tx: Transaction, agentId: string) => Promise<number | null>
 
 /** Dependencies of the domain; its module makes them. */
 export interface GrimoirePorts {
@@ -61,12 +58,10 @@ export interface GrimoirePorts {
     /** Locks the agent until the transaction ends, for a write. */
     writable(tx: Transaction, actor: Actor, id: string): Promise<GrimoireAgent>
   }
-  /** Whether something outside the grimoire, such as a snapshot, is sealed to the agent's keyring. */
-  isSealedTo(tx: Transaction, agentId: string, keyId: string): Promise<boolean>
 }
 
 /** Stores and returns keyrings of clients. The installation cannot open them. */
-const keyrings = ({ db, agents, isSealedTo }: GrimoirePorts) => ({
+const keyrings = ({ db, agents }: GrimoirePorts) => ({
   readKeyring: read(readKeyring, async ({ actor }, { params: { id } }) => {
     await agents.own(actor, id)
     const row = await db.prisma.keyring.findUnique({ where: { agentId: id } })
@@ -223,13 +218,9 @@ function refusePast(until: Date | undefined, now: Date): void {
   if (until && until <= now) throw invalid(['valid_until'], 'must be in the future')
 }
 
-/** Whether the agent has any entry, also an expired one. */
-export const hasEntries = async (tx: Transaction, agentId: string): Promise<boolean> =>
-  (await tx.grimoireEntry.findFirst({ where: { agentId }, select: { id: true } })) !== null
-
 /** Unexpired entries of an agent by id. `private`: the installation cannot read the entry. */
 export const entriesOf =
-  ({ key, grimoireDaysOf }: Pick<GrimoirePorts, 'key'> & { grimoireDaysOf: EntryDays }) =>
+  ({ key }: Pick<GrimoirePorts, 'key'>) =>
   async (tx: Transaction, agentId: string, ids: readonly string[], now: Date) => {
     if (ids.length === 0) return new Map<string, (StoredEntry & { kind: string }) | 'private'>()
     const rows = await tx.grimoireEntry.findMany({
@@ -431,7 +422,7 @@ function entryOf(record: unknown) {
  * @throws Problem `invalid`, `conflict`, `id_in_use`, `too_large` or `content_blocked`; then none of these records is
  * stored
  */
-export const entryRestorer = ({ key, grimoireDaysOf }: Pick<GrimoirePorts, 'key'> & { grimoireDaysOf: EntryDays }) => ({
+export const entryRestorer = ({ key }: Pick<GrimoirePorts, 'key'>) => ({
   part: 'grimoire_entries',
   resourceType: 'grimoire_entry',
   async restore(tx: Transaction, { agentId, now, named }: Goal, records: readonly unknown[]) {

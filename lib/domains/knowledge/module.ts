@@ -1,14 +1,16 @@
 import { z } from 'zod'
-import { erasedSubjects, receiptFinder } from '#lib/domains/erasure/queries.ts'
+import { erasedOf, erasedSubjects, receiptFinder } from '#lib/domains/erasure/queries.ts'
 import type { EvidenceCheck } from '#lib/kernel/evidence.ts'
 import type { Counts, Expiring, Periods } from '#lib/kernel/expiring.ts'
 import { job } from '#lib/kernel/job.ts'
 import type { PersonalData } from '#lib/kernel/module.ts'
 import type { Ledger } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import type { ChosenIdPorts } from './chosen-ids.ts'
 import { referenceDecisions, referencesDataSource } from './erasure/references.ts'
-import type { AuthorPseudonym } from './erasure/suppression.ts'
+import type { AuthorPseudonym, ErasedAgents } from './erasure/suppression.ts'
 import { knowledgeExporters } from './exporters.ts'
+import { skillImporter, unitImporter } from './imports.ts'
 import { inspection, records } from './inspection/service.ts'
 import { deleteRejectionsBefore } from './moderation/repository.ts'
 import { quarantineEntry, quarantineReported, safetyService } from './moderation/service.ts'
@@ -155,7 +157,7 @@ export function knowledgeModule({
   ledger,
   facts,
   ...parts
-}: Omit<KnowledgeDeps, 'erasures' | 'names' | 'networkKey'> & {
+}: Omit<KnowledgeDeps, 'chosenIds' | 'erasures' | 'names' | 'networkKey'> & {
   keyFor(purpose: string): () => Uint8Array
   recognise: KnowledgeDeps['names']
   /** Erases single units and skills. */
@@ -163,10 +165,13 @@ export function knowledgeModule({
   ledger: Pick<Ledger, 'append' | 'read'>
   facts: { backupDays: number | undefined }
   pseudonymOf: AuthorPseudonym
+  erasedAgents: ErasedAgents
+  outsideNamespace: ChosenIdPorts['outsideNamespace']
 }) {
   const { db } = parts
   const deps = {
     ...parts,
+    chosenIds: { outsideNamespace: parts.outsideNamespace, erasedOf },
     names: recognise,
     networkKey: keyFor('report networks'),
     erasures: { ...erasures, receiptFor: receiptFinder(db) },
@@ -187,5 +192,6 @@ export function knowledgeModule({
     },
     jobs: [...searchJobs(db), ...knowledgeJobs(db)],
     checks: knowledgeEvidence(),
+    importers: [unitImporter(deps), skillImporter(deps)],
   }
 }

@@ -5,7 +5,7 @@ import type { PersonalData } from '#lib/kernel/module.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { rowsOfAgents } from '#lib/stores/postgres/personal-rows.ts'
 import { openedPages } from '#lib/stores/postgres/record-pages.ts'
-import { llmLogEvidence, llmLogJobs } from './jobs.ts'
+import { llmLogEvidence, llmLogJobs, llmLogMeasures } from './jobs.ts'
 import { exportedExchanges } from './repository.ts'
 import { exchangeOf, type LlmLogPorts, llmLogService } from './service.ts'
 
@@ -56,4 +56,5 @@ export const llmLogModule = ({
   useCases: { llmLog: llmLogService({ db, key: keyFor(sealedPurposes.llmLog), recognise, agents: ownAgents }) },
   jobs: llmLogJobs(db),
   checks: llmLogEvidence(),
+  measures: [llmLogMeasures(db)],
 })

@@ -1,5 +1,6 @@
 import { accountDirectory } from '#lib/domains/accounts/queries.ts'
 import { type StoredJobRun, storedJobRuns } from '#lib/jobs/stored-job-runs.ts'
+import type { Transaction } from '#lib/kernel/context.ts'
 import { notOurCursor, pageOf, parseCursor } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { requireRecentPassword } from '#lib/kernel/step-up.ts'
@@ -24,10 +25,14 @@ interface OutboxServiceDeps {
   storeLocations: { mail: 'folder' | 'server' }
   /** Names of the jobs that send emails. */
   emailJobs: readonly string[]
-  /** The account that emails with this mark are about. Undefined when it is deleted or the mark means something else. */
-  accountMarked(mark: string): Promise<MarkedAccount | undefined>
-  /** Records that an admin saw the links with these secrets. Who uses them afterwards need not receive emails of the address. */
-  noteLinksShown(secrets: readonly string[], now: Date): Promise<void>
+  accounts: {
+    /** The account that emails with this mark are about. Undefined when it is deleted or the mark means something else. */
+    accountMarked(mark: string): Promise<MarkedAccount | undefined>
+    /** Records that an admin saw the links with these secrets. Who uses them afterwards need not receive emails of the address. */
+    noteLinksShown(secrets: readonly string[], now: Date): Promise<unknown>
+  }
+  /** The same for links in emails about privacy requests. */
+  noteRequestLinksShown(tx: Transaction, secrets: readonly string[], now: Date): Promise<unknown>
   /** Whether consequential actions of admins need the approval of a second admin. */
   approvals: { isRequired(): Promise<boolean> }
 }
@@ -110,8 +115,8 @@ const outboxService = ({
   mail,
   storeLocations,
   emailJobs,
-  accountMarked,
-  noteLinksShown,
+  accounts,
+  noteRequestLinksShown,
   approvals,
 }: OutboxServiceDeps) => ({
   list: read(listLetters, async (_ctx, { query: { q, cursor, limit } }) => {
@@ -164,7 +169,7 @@ const outboxService = ({
     if (!found) throw new Problem('not_found', 'No email has this id. Emails are deleted after 7 days.')
     const { text, links } = withoutLinks(found.text ?? '')
     const mark = isShown ? mail.folder.markIn(found.name) : undefined
-    const about = mark === undefined ? undefined : await accountMarked(mark)
+    const about = mark === undefined ? undefined : await accounts.accountMarked(mark)
     if (isShown && links.some(provesAddress))
       throw new Problem(
         'forbidden',
@@ -187,7 +192,11 @@ const outboxService = ({
           'These links act as their recipient, so admins see only those of emails to their own verified address, of invitations that nobody has accepted, and of answers to people without an account. Configure a mail server (KP_SMTP_URL), or reset the password on the server (kp admin reset-password).',
         )
     }
-    if (isShown) await noteLinksShown(links.flatMap(secretIn), now)
+    if (isShown) {
+      const secrets = links.flatMap(secretIn)
+      await accounts.noteLinksShown(secrets, now)
+      await noteRequestLinksShown(db.prisma, secrets, now)
+    }
     return {
       body: {
         data: {

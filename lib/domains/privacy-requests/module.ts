@@ -29,6 +29,7 @@ import type { CopyChange, PrivacyDeps, RequestLocale } from './ports.ts'
 import { answersOfKind, dataOfClosedRequests, erasuresInTime, gracePeriods, measureRequests } from './repository.ts'
 import { ourTerm, type RequestKind, requestLinkTriesPerMinute, states } from './rules.ts'
 import { privacyRequestsJobs, privacyRequestsService } from './service.ts'
+import { addressJob, notifyAdminJob, notifyJob } from './timeline.ts'
 
 type RequestSourceDeps = Parameters<typeof requestDataSource>[0]
 
@@ -114,6 +115,35 @@ const requestsEvidence = (): EvidenceCheck[] => [
   },
 ]
 
+/** Metrics: requests by state, and the numbers of overdue and nearly due requests. */
+const requestMeasures = (db: Database): Measuring => ({
+  name: 'privacy_requests',
+  async measure(now) {
+    const [row] = await measureRequests(db, { now })
+    const byState = row?.by_state ?? {}
+    return [
+      {
+        name: 'kp_privacy_requests',
+        help: 'Privacy requests by state',
+        type: 'gauge',
+        samples: states.map((state) => ({ labels: { state }, value: byState[state] ?? 0 })),
+      },
+      {
+        name: 'kp_privacy_requests_overdue',
+        help: 'Open privacy requests that missed our own or the legal deadline, without paused requests',
+        type: 'gauge',
+        samples: [{ value: row?.overdue ?? 0 }],
+      },
+      {
+        name: 'kp_privacy_requests_near',
+        help: 'Open privacy requests with less than a quarter of the time until a deadline left',
+        type: 'gauge',
+        samples: [{ value: row?.near ?? 0 }],
+      },
+    ]
+  },
+})
+
 /** What privacy requests take from the platform by name, and what other modules give them. */
 interface RequestsModuleParts
   extends Pick<
@@ -190,34 +220,7 @@ export function privacyRequestsModule(parts: RequestsModuleParts) {
     useCases: { requests },
     jobs: [...privacyRequestsJobs(deps, mail), deadlineNotes(db, ledger).job],
     checks: requestsEvidence(),
+    measures: [requestMeasures(db)],
+    emailJobs: [notifyJob, addressJob, notifyAdminJob],
   }
 }
-
-/** Metrics: requests by state, and the numbers of overdue and nearly due requests. */
-export const requestMeasures = (db: Database): Measuring => ({
-  name: 'privacy_requests',
-  async measure(now) {
-    const [row] = await measureRequests(db, { now })
-    const byState = row?.by_state ?? {}
-    return [
-      {
-        name: 'kp_privacy_requests',
-        help: 'Privacy requests by state',
-        type: 'gauge',
-        samples: states.map((state) => ({ labels: { state }, value: byState[state] ?? 0 })),
-      },
-      {
-        name: 'kp_privacy_requests_overdue',
-        help: 'Open privacy requests that missed our own or the legal deadline, without paused requests',
-        type: 'gauge',
-        samples: [{ value: row?.overdue ?? 0 }],
-      },
-      {
-        name: 'kp_privacy_requests_near',
-        help: 'Open privacy requests with less than a quarter of the time until a deadline left',
-        type: 'gauge',
-        samples: [{ value: row?.near ?? 0 }],
-      },
-    ]
-  },
-})

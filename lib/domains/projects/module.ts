@@ -15,7 +15,7 @@ import { cacheDataSource } from './cache/data-source.ts'
 import { cacheEvidence, limitLifetimes } from './cache/lifetimes.ts'
 import { checkpointsDataSource } from './checkpoints/data-source.ts'
 import { threadDecisions, threadsDataSource } from './checkpoints/thread-decisions.ts'
-import { projectJobs } from './closing/service.ts'
+import { closingEmailJob, projectJobs } from './closing/service.ts'
 import {
   conversationDataSource,
   type ProjectPseudonym,
@@ -141,6 +141,7 @@ export function projectsModule({ env, mail, patience, runs, suppressed, ...parts
     },
     jobs: [...projectJobs(deps, mail), ...(env.KP_CACHE_TTL_LIMIT ? [limitLifetimes({ db, ...lifetimes })] : [])],
     checks: [cacheEvidence(lifetimes)],
+    emailJobs: [closingEmailJob],
     /** What privacy requests do for the participants of projects. */
     participants: {
       find: actedFor(db),

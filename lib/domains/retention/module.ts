@@ -93,37 +93,10 @@ const retentionEvidence = ({
   },
 ]
 
-/** Retention periods and the sweeps that apply them. */
-export function retentionModule({
-  db,
-  clock,
-  env,
-  expiring,
-  log,
-  requireApproval,
-}: Pick<RetentionStores, 'db' | 'clock' | 'expiring'> &
-  Pick<Parameters<typeof retentionService>[0], 'requireApproval'> & {
-    env: Parameters<typeof environmentPeriods>[0]
-    log: { auditWithin: RetentionStores['audit'] }
-  }) {
-  const stores: RetentionStores = { db, clock, deletionRows, expiring, audit: log.auditWithin }
-  const retention = retentionService({ stores, environment: environmentPeriods(env), requireApproval })
-  const periods = async () => periodsOf(await retention.policyNow())
-  return {
-    useCases: { retention },
-    jobs: retentionJobs(retention),
-    checks: retentionEvidence({ expiring, periods }),
-    /** What a sweep needs. */
-    stores,
-    /** The periods in force, without those that are announced. */
-    periods,
-  }
-}
-
 const day = 86_400_000
 
 /** Metrics: when the last sweep ended, and totals of the sweeps of the last day. */
-export const retentionMeasures = (db: Database): Measuring => ({
+const retentionMeasures = (db: Database): Measuring => ({
   name: 'retention',
   async measure(now) {
     const [row] = await measureSweeps(db, { since: new Date(now.getTime() - day) })
@@ -158,3 +131,31 @@ export const retentionMeasures = (db: Database): Measuring => ({
     ]
   },
 })
+
+/** Retention periods and the sweeps that apply them. */
+export function retentionModule({
+  db,
+  clock,
+  env,
+  expiring,
+  log,
+  requireApproval,
+}: Pick<RetentionStores, 'db' | 'clock' | 'expiring'> &
+  Pick<Parameters<typeof retentionService>[0], 'requireApproval'> & {
+    env: Parameters<typeof environmentPeriods>[0]
+    log: { auditWithin: RetentionStores['audit'] }
+  }) {
+  const stores: RetentionStores = { db, clock, deletionRows, expiring, audit: log.auditWithin }
+  const retention = retentionService({ stores, environment: environmentPeriods(env), requireApproval })
+  const periods = async () => periodsOf(await retention.policyNow())
+  return {
+    useCases: { retention },
+    jobs: retentionJobs(retention),
+    checks: retentionEvidence({ expiring, periods }),
+    measures: [retentionMeasures(db)],
+    /** What a sweep needs. */
+    stores,
+    /** The periods in force, without those that are announced. */
+    periods,
+  }
+}

@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto'
 import type { Snapshot } from '#generated/prisma/client.ts'
 import { sealTo } from '#lib/client/sealing/hpke.ts'
 import { newSnapshotKey, type SnapshotHead, sealSnapshot } from '#lib/client/sealing/snapshot.ts'
+import { snapshotSettings } from '#lib/domains/agents/queries.ts'
+import { keyringOf } from '#lib/domains/grimoire/queries.ts'
 import { enqueue } from '#lib/jobs/queue.ts'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
 import { isStorable } from '#lib/kernel/data-regions.ts'
@@ -85,7 +87,7 @@ function measuredPieces(sealed: AsyncIterable<Uint8Array<ArrayBuffer>>) {
 
 /** Makes the ordered snapshots. */
 export function making(ports: SnapshotPorts) {
-  const { db, objects, keys, agents, keyringOf, parts } = ports
+  const { db, objects, keys, parts } = ports
 
   /** Key before object: after a crash in between, the object cannot be opened. */
   async function discard({ id, objectKey }: Pick<Snapshot, 'id' | 'objectKey'>): Promise<void> {
@@ -131,7 +133,7 @@ export function making(ports: SnapshotPorts) {
       if (!row || row.state === 'gone') await keys.destroy([id])
       if (row?.state !== 'preparing') return
       const { agentId } = row
-      const [agent, ring] = await Promise.all([agents.settingsOf(db.prisma, agentId), keyringOf(db.prisma, agentId)])
+      const [agent, ring] = await Promise.all([snapshotSettings(db.prisma, agentId), keyringOf(db.prisma, agentId)])
       const isOver = row.expiresAt !== null && row.expiresAt <= now
       // Nobody ordered an automatic snapshot: no copy is made where the agent's data may not be stored.
       const isOutside = row.kind === 'insurance' && !isStorable(pipeline.regions, agent.region)

@@ -6,7 +6,7 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import type { MissingStoreData } from '#lib/stores/registered-store.ts'
 import { snapshotParts } from './making.ts'
 import { type SnapshotSourcePorts, snapshotDataSources, snapshotExporters } from './personal-data.ts'
-import type { SnapshotPorts } from './ports.ts'
+import type { Restorer, SnapshotPorts } from './ports.ts'
 import { snapshotsService } from './service.ts'
 
 export const snapshotsData = ({
@@ -33,25 +33,30 @@ export const snapshotsEvidence = (): EvidenceCheck[] => [
   ),
 ]
 
+/** How a domain exports and restores the state of agents. */
+interface StoredState {
+  exporters: readonly Exporter[]
+  restorer: Restorer
+}
 /** Sealed snapshots of agents. */
 export function snapshotsModule({
   snapshotStorage,
   ownAgents,
-  exporters,
-  settingsOf,
+  stored,
   ...deps
-}: Omit<SnapshotPorts, 'agents' | 'db' | 'keys' | 'objects' | 'parts'> & {
+}: Omit<SnapshotPorts, 'agents' | 'db' | 'keys' | 'objects' | 'parts' | 'restorers' | 'restoreSettings'> & {
   snapshotStorage: Pick<SnapshotPorts, 'db' | 'keys' | 'objects'>
-  ownAgents: Omit<SnapshotPorts['agents'], 'settingsOf'>
-  settingsOf: SnapshotPorts['agents']['settingsOf']
-  /** Those of the data that a snapshot contains. */
-  exporters: readonly Exporter[]
+  ownAgents: SnapshotPorts['agents']
+  /** The data that a snapshot contains: what agents store, and what their grimoires store. */
+  stored: { agents: StoredState & Pick<SnapshotPorts, 'restoreSettings'>; grimoires: StoredState }
 }) {
   const { useCases, jobs } = snapshotsService({
     ...deps,
     ...snapshotStorage,
-    agents: { ...ownAgents, settingsOf },
-    parts: snapshotParts(exporters),
+    agents: ownAgents,
+    parts: snapshotParts([...stored.agents.exporters, ...stored.grimoires.exporters]),
+    restorers: [stored.agents.restorer, stored.grimoires.restorer],
+    restoreSettings: stored.agents.restoreSettings,
   })
   return { useCases: { snapshots: useCases }, jobs, checks: snapshotsEvidence() }
 }

@@ -53,11 +53,7 @@ export interface SnapshotPorts {
     erasable(tx: Transaction, actor: Actor, id: string, now: Date): Promise<SnapshotAgent>
     /** Like `locked`, for an agent that accepts writes now. */
     writable(tx: Transaction, actor: Actor, id: string): Promise<SnapshotAgent>
-    /** The settings that a snapshot contains. */
-    settingsOf(tx: Transaction, id: string): Promise<SnapshotSettings>
   }
-  /** The keyring to which snapshots of the agent are sealed; null without one. */
-  keyringOf(tx: Transaction, agentId: string): Promise<{ keyId: string; publicKey: Uint8Array<ArrayBuffer> } | null>
   parts: readonly StatePart[]
   restorers: readonly Restorer[]
   /** Restores the settings of an agent. Returns false when the agent keeps its own. */

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import type { Snapshot } from '#generated/prisma/client.ts'
+import { keyringOf } from '#lib/domains/grimoire/queries.ts'
 import { hashOf } from '#lib/kernel/code-hash.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
@@ -21,7 +22,7 @@ import {
 import { type Making, makeJob, making, orderSnapshot } from './making.ts'
 import type { SnapshotPorts } from './ports.ts'
 import { restoring } from './restoring.ts'
-import { countedFor, insuredFor, linkUntil, maxInHour, maxLinks, maxOnDemand, snapshotStates } from './rules.ts'
+import { countedFor, linkUntil, maxInHour, maxLinks, maxOnDemand, snapshotStates } from './rules.ts'
 import { dropJob, stateBundles, stateStore } from './state.ts'
 import { snapshotUpkeep } from './upkeep.ts'
 
@@ -245,7 +246,7 @@ async function requireHourlyQuota(tx: Transaction, agentId: string, now: Date): 
 }
 
 /** @throws {Problem} `conflict` if the agent has no keyring */
-async function requireKeyring(keyringOf: SnapshotPorts['keyringOf'], tx: Transaction, agentId: string) {
+async function requireKeyring(tx: Transaction, agentId: string) {
   const ring = await keyringOf(tx, agentId)
   if (!ring)
     throw new Problem(
@@ -255,7 +256,7 @@ async function requireKeyring(keyringOf: SnapshotPorts['keyringOf'], tx: Transac
   return ring
 }
 
-const order = ({ agents, keyringOf }: Pick<SnapshotPorts, 'agents' | 'keyringOf'>) =>
+const order = ({ agents }: Pick<SnapshotPorts, 'agents'>) =>
   mutation(makeSnapshot, async ({ tx, actor, now }, { params: { id: agentId } }) => {
     // The lock serializes concurrent orders. Exporting existing data is a right, so the owner can order a snapshot
     // of a paused or retired agent.
@@ -265,7 +266,7 @@ const order = ({ agents, keyringOf }: Pick<SnapshotPorts, 'agents' | 'keyringOf'
         'wrong_state',
         'The erasure of this agent is scheduled, so no snapshot was created. Export the agent, or cancel the erasure first.',
       )
-    const ring = await requireKeyring(keyringOf, tx, agentId)
+    const ring = await requireKeyring(tx, agentId)
     await requireRoom(tx, agentId, now)
     await requireHourlyQuota(tx, agentId, now)
     const row = await orderSnapshot(tx, { agentId, keyId: ring.keyId, kind: 'on_demand', diedAt: null, now })
@@ -319,17 +320,3 @@ export function snapshotsService(ports: SnapshotPorts) {
     ],
   }
 }
-
-/** Sets the expiry of insurance snapshots when their agent is retired. */
-export const insureRetiredAgents = (
-  tx: Transaction,
-  { agentId, now }: { agentId: string; now: Date },
-): Promise<unknown> =>
-  tx.snapshot.updateMany({
-    where: { agentId, kind: 'insurance', expiresAt: null },
-    data: { expiresAt: new Date(now.getTime() + insuredFor) },
-  })
-
-/** Whether any snapshot is sealed to this keyring of the agent. */
-export const isSealedTo = async (tx: Transaction, agentId: string, keyId: string): Promise<boolean> =>
-  (await tx.snapshot.count({ where: { agentId, keyId, state: { in: ['preparing', 'ready'] } } })) > 0

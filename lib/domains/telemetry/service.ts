@@ -8,7 +8,7 @@ import type { PersonalData } from '#lib/kernel/module.ts'
 import type { TransactionalEvent } from '#lib/kernel/transactional-event.ts'
 import { read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import type { Telemetry } from './capture.ts'
+import { type Telemetry, telemetryMeasures } from './capture.ts'
 import { listTelemetryEvents } from './contract.ts'
 import { durationOf, events, type Properties, propertiesOf, pseudonymKeyRetention } from './events.ts'
 import { telemetryExporters, telemetryKeyDataSource, telemetryPersonExporters } from './personal-data.ts'
@@ -104,5 +104,6 @@ export function telemetryModule(deps: TelemetryModuleParts) {
     useCases: { telemetry: telemetryService({ to: telemetryTo && { host: new URL(telemetryTo.host).host, region } }) },
     jobs: telemetryJobs(deps),
     checks: telemetryEvidence(),
+    measures: [telemetryMeasures(telemetry)],
   }
 }

@@ -1,3 +1,5 @@
+import { leaveClade } from '#lib/domains/clades/writes.ts'
+import { insureRetiredAgents } from '#lib/domains/snapshots/writes.ts'
 import type { Actor, MutationContext, Transaction } from '#lib/kernel/context.ts'
 import { type DataRegions, isStorable, requireStorable } from '#lib/kernel/data-regions.ts'
 import { Problem } from '#lib/kernel/problem.ts'
@@ -17,8 +19,6 @@ export interface LifePorts {
   documentKeys: DocumentKeys
   /** The regions that agents can require. */
   regions: DataRegions
-  /** Handlers that run within the transaction when an agent is retired; its row is locked. */
-  onRetirement: readonly ((tx: Transaction, retirement: { agentId: string; now: Date }) => Promise<unknown>)[]
 }
 
 const hasKeyring = async (tx: Transaction, agentId: string): Promise<boolean> =>
@@ -167,7 +167,7 @@ function refuseReaders({ actor }: MutationContext): void {
 }
 
 /** Status and settings of agents. */
-export const agentStatus = ({ db, onRetirement, regions }: LifePorts) => ({
+export const agentStatus = ({ db, regions }: LifePorts) => ({
   readAgent: read(readAgent, async ({ actor }, { params: { id } }) => ({
     body: { data: await livingView(regions, db.prisma, await ownAgent(db, actor, id)) },
     resourceId: id,
@@ -201,8 +201,10 @@ export const agentStatus = ({ db, onRetirement, regions }: LifePorts) => ({
             where: { id },
             data: { status: to, statusAt: now, ...(to === 'dead' && { diedAt: now }) },
           })
-    if (verdict === 'changed' && to === 'dead')
-      for (const listen of onRetirement) await listen(tx, { agentId: id, now })
+    if (verdict === 'changed' && to === 'dead') {
+      await insureRetiredAgents(tx, { agentId: id, now })
+      await leaveClade(tx, { agentId: id, now })
+    }
     return {
       body: { data: await livingView(regions, tx, next), message: messages[to] },
       resourceId: id,
