@@ -8,11 +8,6 @@ export interface CladeAgent {
   cladeId: string | null
   sharingSince: Date | null
 }
-export interface Sibling {
-  id: string
-  name: string | null
-  status: 'active' | 'paused'
-}
 /** A grimoire entry that the installation can read. */
 export interface OwnEntry {
   kind: string

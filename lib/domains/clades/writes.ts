@@ -51,7 +51,7 @@ export async function recallShares(
  * Deletes the deltas and cards of retired agents, which are unreachable since the retirement. Data under legal hold is deleted when the
  * hold ends. `agentId` limits the deletion to one retired agent.
  */
-export async function removeOfRetired(tx: Transaction, { agentId, now }: { agentId?: string; now: Date }) {
+async function removeOfRetired(tx: Transaction, { agentId, now }: { agentId?: string; now: Date }) {
   await lockHolds(tx)
   const values = { agent: agentId ?? null, now }
   return {
