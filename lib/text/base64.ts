@@ -1,4 +1,5 @@
-import { isUtf8 } from 'node:buffer'
+import { textOfBytes } from './bytes.ts'
+import type { Encoder } from './layer.ts'
 import { unpacked } from './packed.ts'
 
 /** Shorter runs of Base64 characters are words. */
@@ -12,31 +13,6 @@ for (let at = 0; at < 64; at++) values[alphabet.charCodeAt(at)] = at
 values[45] = 62
 values[95] = 63
 export const isBase64Unit = (unit: number): boolean => unit < 128 && (values[unit] ?? -1) >= 0
-
-const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
-/** Control characters do not occur in texts. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it looks for
-const binary = /[\0-\x08\x0e-\x1a\x1c-\x1f\x7f]/
-
-function textOf(bytes: Uint8Array): string | undefined {
-  // Most words that look like Base64 contain a control character near their beginning.
-  const head = Math.min(bytes.length, 24)
-  for (let at = 0; at < head; at++) {
-    const byte = bytes[at] ?? 0
-    if (byte < 9 || (byte > 13 && byte < 27) || byte === 127) return wideText(bytes)
-  }
-  // A decoder that throws costs a hundred times more on bytes that are no text.
-  if (!isUtf8(bytes)) return undefined
-  const text = utf8.decode(bytes)
-  return binary.test(text) ? undefined : text
-}
-/** UTF-16, as PowerShell encodes its commands. */
-function wideText(bytes: Uint8Array): string | undefined {
-  if (bytes.length < 8 || bytes.length % 2 === 1) return undefined
-  for (let at = 1; at < Math.min(bytes.length, 16); at += 2) if (bytes[at] !== 0) return undefined
-  const text = new TextDecoder('utf-16le').decode(bytes)
-  return binary.test(text) ? undefined : text
-}
 
 /** Decodes the Base64 characters of a range, whose line breaks are ignored. */
 function bytesOf(text: string, start: number, end: number): Uint8Array {
@@ -73,17 +49,7 @@ export interface CodedSegment {
   start: number
   end: number
   text: string
-  encode(text: string): string
-}
-const bytesFor = (text: string, isWide: boolean): Uint8Array => {
-  if (!isWide) return new TextEncoder().encode(text)
-  const bytes = new Uint8Array(text.length * 2)
-  for (let at = 0; at < text.length; at++) {
-    const unit = text.charCodeAt(at)
-    bytes[at * 2] = unit & 255
-    bytes[at * 2 + 1] = unit >>> 8
-  }
-  return bytes
+  encode: Encoder
 }
 function base64Of(bytes: Uint8Array, { isUrl, isPadded }: { isUrl: boolean; isPadded: boolean }): string {
   let binaryText = ''
@@ -99,27 +65,26 @@ type Coding = (text: string, start: number, end: number) => CodedSegment | undef
 const hexadecimal: Coding = (text, start, end) => {
   const body = text.slice(start, end)
   if (!isHexadecimal.test(body)) return undefined
-  const plain = textOf(Buffer.from(body, 'hex'))
-  if (plain === undefined) return undefined
-  return { start, end, text: plain, encode: (rest) => Buffer.from(rest).toString('hex') }
+  const plain = textOfBytes(Buffer.from(body, 'hex'))
+  if (!plain) return undefined
+  return { start, end, text: plain.text, encode: (rest, cuts) => Buffer.from(plain.write(rest, cuts)).toString('hex') }
 }
 const base64: Coding = (text, start, end) => {
   let padded = end
   while (padded < text.length && padded < end + 2 && text[padded] === '=') padded++
   const bytes = bytesOf(text, start, end)
   const packed = unpacked(bytes)
-  const plain = packed ? textOf(packed.bytes) : textOf(bytes)
-  if (plain === undefined || plain === '') return undefined
+  const plain = textOfBytes(packed?.bytes ?? bytes)
+  if (!plain || plain.text === '') return undefined
   const body = text.slice(start, end)
   const line = /^([^\r\n]*)([\r\n]+)/.exec(body)
   const how = { isUrl: /[-_]/.test(body), isPadded: padded > end || body.replace(/\s/g, '').length % 4 === 0 }
-  const isWide = !packed && bytes.length > plain.length && bytes[1] === 0
   return {
     start,
     end: padded,
-    text: plain,
-    encode(rest) {
-      const plainBytes = bytesFor(rest, isWide)
+    text: plain.text,
+    encode(rest, cuts) {
+      const plainBytes = plain.write(rest, cuts)
       const flat = base64Of(packed ? packed.pack(plainBytes) : plainBytes, how)
       const [, first = '', breaks = ''] = line ?? []
       return first === '' ? flat : (flat.match(new RegExp(`.{1,${first.length}}`, 'g')) ?? []).join(breaks)

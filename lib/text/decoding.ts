@@ -1,5 +1,6 @@
 import { encodedWord, endOfLines, isBase64Unit, leastBase64, leastPadded, segmentsIn, wordOfHeader } from './base64.ts'
-import { type Elements, markup } from './elements.ts'
+import { textOfList } from './bytes.ts'
+import { type Elements, endOfSection, markup } from './elements.ts'
 import {
   type ByteReader,
   backslash,
@@ -153,7 +154,9 @@ const terminalCode: Decoder = (layer, text, at, _region, copied) => {
   terminal.lastIndex = at
   if (!terminal.test(text)) return at
   copied()
-  layer.drop(at, terminal.lastIndex)
+  // A terminal moves to the right over a space.
+  if (text[terminal.lastIndex - 1] === 'C') layer.unit(at, terminal.lastIndex, ' ')
+  else layer.drop(at, terminal.lastIndex)
   return terminal.lastIndex
 }
 const apostrophe: Decoder = (layer, text, at, _region, copied) => {
@@ -194,6 +197,15 @@ const wideCharacters: Decoder = (layer, text, at, region, copied) => {
   return at + 1
 }
 
+const listOfBytes: Decoder = (layer, text, at, region, copied) => {
+  if (text.charCodeAt(at) !== 91) return at
+  const bytes = textOfList(text, at, region.end)
+  if (!bytes) return at
+  copied()
+  layer.coded(at, bytes.end, bytes.text, bytes.encode)
+  return bytes.end
+}
+
 /** The decoders of the scanner. Those of one sign are tried in this order. */
 export const decoders = new Map<string, { signs: string; decode: Decoder }>([
   [
@@ -201,6 +213,8 @@ export const decoders = new Map<string, { signs: string; decode: Decoder }>([
     { signs: '&', decode: (layer, text, at, _, copied) => characterReference(layer, text, at, copied) },
   ],
   ['elements', { signs: '<', decode: markup }],
+  ['sections of XML', { signs: ']', decode: endOfSection }],
+  ['lists of bytes', { signs: '[', decode: listOfBytes }],
   ['links and mentions', { signs: '<>[]|{', decode: lightMarkup }],
   ['doubled quotation marks', { signs: '"', decode: quotationMark }],
   ['TeX', { signs: '{}\\', decode: texGroup }],

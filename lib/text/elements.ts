@@ -15,7 +15,19 @@ const blocks = new Set(
     'title tr track ul video audio embed canvas area base'
   ).split(' '),
 )
-const annotations = new Set(['rt', 'rp', 'rtc'])
+/** Elements of office documents. Only those that separate words are blocks; all others divide words anywhere. */
+const office = /^(?:w(?:\d\d\w*)?|a|m|text|mc|wp|wps|v):/
+const officeBlock =
+  /:(?:p|h|s|br|cr|tab|tbl|tr|tc|txbxcontent|line-break|list|list-item|note|table|table-row|table-cell|body|document|sectpr)$/
+/** Runs of a cell in a spreadsheet, whose elements have no prefix. */
+const cellParts = new Set(['r', 't', 'rpr', 'sz', 'color', 'rfont', 'family', 'scheme', 'charset', 'vertalign'])
+const isCell = (closed: ReadonlySet<string>): boolean => closed.has('si') || closed.has('is')
+/** Whether an element may be inside a word. */
+const joinsWords = (name: string, closed: ReadonlySet<string>): boolean =>
+  inline.has(name) ||
+  (name.includes(':') ? office.test(name) && !officeBlock.test(name) : cellParts.has(name) && isCell(closed))
+/** Elements whose content is not a part of the text around them: how a word is read, and notes. */
+const annotations = new Set(['rt', 'rp', 'rtc', 'ref'])
 const maxAnnotation = 200
 const tag = /<(\/?)([a-zA-Z][a-zA-Z0-9:._-]{0,63})((?:\s[^<>]*)?)>/y
 const selfClosed = /<[a-zA-Z][a-zA-Z0-9:._-]{0,63}\/>/y
@@ -35,6 +47,7 @@ export interface Elements {
   start: number
   end: number
   closed?: Set<string>
+  hasSections?: boolean
   /** A search beyond this offset has found no end of a comment. */
   noComment?: boolean
 }
@@ -65,7 +78,7 @@ export function markup(layer: LayerBuilder, text: string, at: number, region: El
       layer.tail(end, until, 'same', true)
       return until
     }
-    layer.markup(at, end, inline.has(known) ? '' : '\n')
+    layer.markup(at, end, joinsWords(known, region.closed) ? '' : '\n')
     if (rest.includes('=')) {
       const from = end - 1 - rest.length
       layer.tail(from, end - 1, 'same')
@@ -80,7 +93,9 @@ export function markup(layer: LayerBuilder, text: string, at: number, region: El
   const empty = selfClosed.exec(text)
   if (empty) {
     copied()
-    layer.markup(at, at + empty[0].length, inline.has(empty[0].slice(1, -2).toLowerCase()) ? '' : '\n')
+    region.closed ??= closedNames(text, region.start, region.end)
+    const isInside = joinsWords(empty[0].slice(1, -2).toLowerCase(), region.closed)
+    layer.markup(at, at + empty[0].length, isInside ? '' : '\n')
     return at + empty[0].length
   }
   if (text.startsWith('<!--', at) && region.noComment) return at
@@ -94,4 +109,20 @@ export function markup(layer: LayerBuilder, text: string, at: number, region: El
   layer.markup(at, at + other[0].length, '')
   if (other[1]) layer.tail(at + 4, at + 4 + other[1].length, 'same')
   return at + other[0].length
+}
+
+/** The end of a section of XML, after which the next one continues the same word. Returns its end; the same offset if there is none. */
+export function endOfSection(
+  layer: LayerBuilder,
+  text: string,
+  at: number,
+  region: Elements,
+  copied: () => void,
+): number {
+  if (!text.startsWith(']]>', at)) return at
+  region.hasSections ??= text.slice(region.start, region.end).includes('<![CDATA[')
+  if (!region.hasSections) return at
+  copied()
+  layer.markup(at, at + 3, '')
+  return at + 3
 }

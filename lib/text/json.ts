@@ -1,3 +1,4 @@
+import { textOfList } from './bytes.ts'
 import type { StringColumns } from './columns.ts'
 import type { LayerBuilder, Span } from './layer.ts'
 
@@ -260,8 +261,16 @@ export function decodeJson(
       columns.skip()
       from = to
       at = to - 1
-    } else if (unit === 123 || unit === 91) path.open(unit === 123, property)
-    else if (unit === 125 || unit === 93) path.close()
+    } else if (unit === 123 || unit === 91) {
+      const bytes = unit === 91 ? textOfList(text, at, end) : undefined
+      if (bytes) {
+        layer.markup(from, at, '\n')
+        layer.coded(at, bytes.end, bytes.text, bytes.encode)
+        columns.skip()
+        from = bytes.end
+        at = from - 1
+      } else path.open(unit === 123, property)
+    } else if (unit === 125 || unit === 93) path.close()
     else if (unit === 44) path.next()
   }
   path.finish(columns)

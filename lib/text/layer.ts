@@ -40,6 +40,9 @@ const { same, unit, markup, dropped, coded, key, label } = pieceKinds
 /** Whether a piece contains no words of the text. */
 const isBetween = (kind: number | undefined): boolean => kind === markup || kind === label
 
+/** Encodes a decoded segment again. `cuts`: the replaced ranges, in offsets of the decoded text before. */
+export type Encoder = (text: string, cuts: readonly Span[]) => string
+
 /** A text with one level of encoding removed, and the position of each of its parts in the text below. */
 export interface Layer {
   readonly base: string
@@ -59,7 +62,7 @@ export interface Layer {
   readonly starts: Int32Array
   readonly baseStarts: Int32Array
   readonly baseEnds: Int32Array
-  readonly coders: ReadonlyMap<number, (text: string) => string>
+  readonly coders: ReadonlyMap<number, Encoder>
 }
 
 const grown = <T extends Uint8Array | Uint16Array | Int32Array>(from: T, to: T): T => {
@@ -108,7 +111,7 @@ export class LayerBuilder {
   #starts = new Int32Array(64)
   #baseStarts = new Int32Array(64)
   #baseEnds = new Int32Array(64)
-  readonly #coders = new Map<number, (text: string) => string>()
+  readonly #coders = new Map<number, Encoder>()
   /** The start, the end, the kind, and whether people read it, of each part that follows the text. */
   readonly #tails: number[] = []
   readonly #later: { write: () => void; isReadable: boolean }[] = []
@@ -173,7 +176,7 @@ export class LayerBuilder {
     this.isChanged = true
     this.#pushText(dropped, start, end, '')
   }
-  coded(start: number, end: number, text: string, encode: (text: string) => string): void {
+  coded(start: number, end: number, text: string, encode: Encoder): void {
     this.isChanged = true
     this.#coders.set(this.#count, encode)
     const from = this.#written.length
@@ -342,8 +345,9 @@ export function replacementsBelow(layer: Layer, replacements: readonly Replaceme
   for (const [at, own] of inside) {
     const first = starts[at] ?? 0
     const next = at + 1 < count ? (starts[at + 1] ?? 0) : text.length
-    const cut = applyReplacements(text.slice(first, next), mergeReplacements(own))
-    found.push({ start: baseStarts[at] ?? 0, end: baseEnds[at] ?? 0, text: coders.get(at)?.(cut) ?? '' })
+    const cuts = mergeReplacements(own)
+    const cut = applyReplacements(text.slice(first, next), cuts)
+    found.push({ start: baseStarts[at] ?? 0, end: baseEnds[at] ?? 0, text: coders.get(at)?.(cut, cuts) ?? '' })
   }
   return mergeReplacements(found)
 }

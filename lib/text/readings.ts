@@ -1,4 +1,4 @@
-import { type Layer, LayerBuilder } from './layer.ts'
+import { type Layer, LayerBuilder, type Span } from './layer.ts'
 
 /** Builds a reading; what follows the text itself in the base follows it in the reading, too. */
 class ReadingBuilder extends LayerBuilder {
@@ -170,6 +170,124 @@ function withoutPrefixes(base: string, flowEnd: number): Layer | undefined {
   flush()
   return builder.reading()
 }
+
+/** Formats whose long lines continue after a line break and one sign of white space, also inside words. */
+const foldedFormat =
+  /^[ \t]*(?:BEGIN:V[A-Z]{3,20}|dn::? |(?:NOTE|DESCRIPTION|SUMMARY|COMMENT|LOCATION|ATTENDEE|ORGANIZER|ADR|FN|N|ORG|TITLE|X-[A-Z-]{1,30})[;:])[^\r\n]*(\r?)$/m
+/** The name and the parameters of a value: they remain when its words are cut. */
+const nameOfValue = '(?<=^|\\n)[A-Za-z][\\w-]{0,40}(?:;[^:\\n]{0,200})?::?'
+const fold = new RegExp(`\\r?\\n[ \\t]|${nameOfValue}`, 'g')
+const foldOfLines = new RegExp(`\\r\\n[ \\t]|${nameOfValue}`, 'g')
+function withoutFolds(base: string, flowEnd: number): Layer | undefined {
+  if (!(base.includes('\n ') || base.includes('\n\t'))) return undefined
+  const format = foldedFormat.exec(base)
+  if (!format) return undefined
+  const builder = new ReadingBuilder(base, flowEnd)
+  // Where lines end with two signs, a line break of one sign belongs to a value.
+  for (const { 0: found, index } of base.matchAll(format[1] === '\r' ? foldOfLines : fold)) {
+    builder.copyTo(index, index + found.length)
+    if (found.endsWith(':')) builder.markup(index, index + found.length, '')
+    else builder.drop(index, index + found.length)
+  }
+  return builder.reading()
+}
+
+/** Tokens of models. Some begin with a sign for the space before a word; others have a sign where a word continues. */
+const signOfSpace = /[Ġ▁][^Ġ▁\n]{1,40}\s?[Ġ▁][^Ġ▁\n]{1,40}\s?[Ġ▁]|\n[Ġ▁][^\n]*\n[Ġ▁]?[^\n]*\n[Ġ▁]/
+const signsOfSpace = /[Ġ▁Ċ]/
+const continuedToken = /(?<=[\p{L}\p{M}\p{N}])(?:\s{1,4}##|@@\s{1,4})(?=[\p{L}\p{M}\p{N}])/gu
+const betweenTokens = {
+  ' ': / ?[ĠĊ▁](?=[\p{L}\p{N}\p{P}])|(?<=[\p{L}\p{M}\p{N}]) (?=[\p{L}\p{M}\p{N}\p{P}])(?![ĠĊ▁])/gu,
+  '\n': /\s*[ĠĊ▁](?=[\p{L}\p{N}\p{P}])|(?<=[\p{L}\p{M}\p{N}])\n(?=[\p{L}\p{M}\p{N}\p{P}])(?![ĠĊ▁])/gu,
+}
+function joinTokens(base: string, flowEnd: number): Layer | undefined {
+  const isContinued = base.includes('##') || base.includes('@@')
+  if (!isContinued && !(signsOfSpace.test(base) && signOfSpace.test(base))) return undefined
+  const builder = new ReadingBuilder(base, flowEnd)
+  const pattern = isContinued ? continuedToken : betweenTokens[/\n[Ġ▁]/.test(base) ? '\n' : ' ']
+  for (const { 0: found, index } of base.matchAll(pattern)) {
+    builder.copyTo(index, index + found.length)
+    if (!isContinued && signsOfSpace.test(found)) builder.markup(index, index + found.length, ' ')
+    else builder.drop(index, index + found.length)
+  }
+  return builder.reading()
+}
+
+/** Words of an old and a new version, as programs mark them in a text. */
+const changedWords =
+  /\[-([^\n]{0,400}?)-\](?:\s?(?=\{\+))?|\{\+([^\n]{0,400}?)\+\}|\{--([^\n]{0,400}?)--\}|\{\+\+([^\n]{0,400}?)\+\+\}/g
+/** A line of a patch. */
+const lineOfPatch = /^(?:(@@ [^\n]*|diff [^\n]*|index [^\n]*|--- [^\n]*|\+\+\+ [^\n]*|~)|([-+ ])([^\n]*))$/gm
+const mayBePatch = /^@@ -\d/m
+interface Change extends Span {
+  /** What an old or a new version contains of it. */
+  words: Span
+  isOld: boolean
+}
+function changesIn(base: string): { changes: Change[]; signs: Span[] } {
+  const changes: Change[] = []
+  const signs: Span[] = []
+  if (base.includes('[-') || base.includes('{+') || base.includes('{--'))
+    for (const found of base.matchAll(changedWords)) {
+      const isOld = found[0].startsWith('[') || found[0].startsWith('{--')
+      const words = found[1] ?? found[2] ?? found[3] ?? found[4] ?? ''
+      const lead = found[0].startsWith('{--') || found[0].startsWith('{++') ? 3 : 2
+      const start = found.index + lead
+      changes.push({
+        start: found.index,
+        end: found.index + found[0].length,
+        words: { start, end: start + words.length },
+        isOld,
+      })
+    }
+  else if (mayBePatch.test(base))
+    for (const { 0: whole, 2: sign, 3: line = '', index } of base.matchAll(lineOfPatch)) {
+      const end = Math.min(base.length, index + whole.length + 1)
+      if (sign === undefined) signs.push({ start: index, end: index + whole.length })
+      else if (sign === ' ') signs.push({ start: index, end: index + 1 })
+      else
+        changes.push({
+          start: index,
+          end,
+          words: { start: index + 1, end: index + 1 + line.length + (end - index - whole.length) },
+          isOld: sign === '-',
+        })
+    }
+  return { changes, signs }
+}
+/** The new version of a text in which changes are marked. The old one comes after it. */
+function newVersion(base: string, flowEnd: number): Layer | undefined {
+  const { changes, signs } = changesIn(base)
+  // Where nothing was removed, or nothing added, each version is read as it is.
+  if (!(changes.some(({ isOld }) => isOld) && changes.some(({ isOld }) => !isOld))) return undefined
+  const builder = new ReadingBuilder(base, flowEnd)
+  const all = [
+    ...changes,
+    ...signs.map((sign) => ({ ...sign, words: { start: sign.end, end: sign.end }, isOld: true })),
+  ]
+  all.sort((one, other) => one.start - other.start)
+  const write = (of: 'old' | 'new', copyTo: (at: number, next: number) => void) => {
+    for (const { start, end, words, isOld } of all) {
+      copyTo(start, end)
+      if (isOld === (of === 'old') && words.end > words.start) {
+        builder.markup(start, words.start, '')
+        builder.copy(words.start, words.end)
+        builder.markup(words.end, end, '')
+      } else builder.markup(start, end, '')
+    }
+  }
+  write('new', (at, next) => builder.copyTo(at, next))
+  builder.afterwards(() => {
+    let from = 0
+    write('old', (at, next) => {
+      builder.copy(from, at)
+      from = next
+    })
+    builder.copy(from, base.length)
+  })
+  return builder.reading()
+}
+
 /** What is between words or inside them, by the sign that it begins with. */
 const emphasis = "(?:\\*{1,3}|__|~~|`{1,2}|'{2,5}|\\|\\||==)(?=\\p{L})"
 const continued =
@@ -193,12 +311,15 @@ const note = '\\[\\^?\\d{1,3}(?:[ ,–-]{1,3}\\d{1,3}){0,5}\\]|\\[\\^\\w{1,20}\\
 const nameOfFormat =
   ':[a-z][\\w+.:-]{0,30}:(?=`)|(?<![^\\s]):[a-z][a-z0-9_+-]{1,30}:(?!\\S)|\\{\\{(?:lang|nowrap|small|color|mono)?[\\w -]{0,20}\\||' +
   '\\{(?:color|quote|noformat|code|panel|anchor|bgcolor)(?::[^}\\n]{0,60})?\\}'
-const afterLetter = new RegExp(`${emphasis}|${continued}|${note}|${nameOfFormat}`, 'uy')
-const afterOther = new RegExp(`${continued}|${note}|${nameOfFormat}`, 'uy')
+/** The next part of a parameter that is continued in the header of an email. */
+const continuedParameter = '["\']?;\\s{1,8}[\\w-]{1,30}\\*\\d{1,3}\\*?=["\']?'
+const anywhere = `${continued}|${continuedParameter}|${note}|${nameOfFormat}`
+const afterLetter = new RegExp(`${emphasis}|${anywhere}`, 'uy')
+const afterOther = new RegExp(anywhere, 'uy')
 const addressBefore = /(?:link|xref|image|kbd|btn|footnote|https?):[^\s[\]]{0,300}$/
 const isLetterBefore = /\p{L}$/u
 const begins = new Uint8Array(0x10000)
-for (const sign of '*_~`\'"|=[【¹²³⁰⁴⁵⁶⁷⁸⁹:{') begins[sign.charCodeAt(0)] = 1
+for (const sign of '*_~`\'"|=[【¹²³⁰⁴⁵⁶⁷⁸⁹:{;') begins[sign.charCodeAt(0)] = 1
 /** A text without formatting inside words, operators between the parts of a string, notes, and names of formats between words. */
 function withoutFormats(base: string, flowEnd: number): Layer | undefined {
   const builder = new ReadingBuilder(base, flowEnd)
@@ -261,6 +382,9 @@ function splitIdentifiers(base: string, flowEnd: number): Layer | undefined {
 
 /** The forms in which people read a decoded text: each removes what is between its words. Every form is also searched without the next. */
 export const readings = new Map<string, (base: string, flowEnd: number) => Layer | undefined>([
+  ['folds', withoutFolds],
+  ['tokens', joinTokens],
+  ['changes', newVersion],
   ['formats', withoutFormats],
   ['prefixes', withoutPrefixes],
   ['labels', withoutLabels],

@@ -9,11 +9,14 @@ import { Fingerprints } from './fingerprints.ts'
 
 const sentence = 'my fever began in April and the clinic kept me for nine days'
 const words = sentence.split(' ')
+const numbers = Array.from({ length: 200 }, (_, n) => `line ${n ** 3} of the page`).join('\n')
 const packed = (pack: (text: string) => Uint8Array) => `zip ${Buffer.from(pack(sentence)).toString('base64')} end`
 const signs = (write: (letter: string) => string) => sentence.replace(/[aeio]/g, write)
 const accented = 'mötte große Bären über schönen Flüssen früh'
 const lines = words.map((word, n) => JSON.stringify({ n, id: `c${n}`, word })).join('\n')
 const code = (letter: string) => letter.charCodeAt(0).toString(16)
+
+const parts = (size: number) => sentence.match(new RegExp(`.{1,${size}}`, 'g')) ?? []
 
 /** For each decoder, a text in which only it finds the sentence. */
 const tables: [of: string, table: Map<string, unknown>, texts: Record<string, string>][] = [
@@ -22,6 +25,10 @@ const tables: [of: string, table: Map<string, unknown>, texts: Record<string, st
     decoders,
     {
       'character references': signs((letter) => `&#x${code(letter)};`),
+      'sections of XML': `<note>${parts(5)
+        .map((part) => `<![CDATA[${part}]]>`)
+        .join('')}</note>`,
+      'lists of bytes': `stdout: [${[...Buffer.from(sentence)].join(' ')}] end`,
       elements: `<p>${words.join('</p><hr class="line between"><p>')}</p>`,
       'links and mentions': words.map((word) => `[[Page about it|${word}]]`).join(' '),
       'doubled quotation marks': `id,note\n7,"${lines.replaceAll('"', '""')}"\n`,
@@ -57,7 +64,8 @@ const tables: [of: string, table: Map<string, unknown>, texts: Record<string, st
     {
       gzip: packed(gzipSync),
       zlib: packed(deflateSync),
-      Zstandard: packed(zstdCompressSync),
+      // Of a short text, it would write the letters as they are.
+      Zstandard: packed((text) => zstdCompressSync(`${text}. ${numbers}`)),
       DEFLATE: packed(deflateRawSync),
     },
   ],
@@ -65,6 +73,9 @@ const tables: [of: string, table: Map<string, unknown>, texts: Record<string, st
     'what is between words',
     readings,
     {
+      folds: `BEGIN:VCARD\r\n${[`NOTE:`, ...parts(4)].join('\r\n ')}\r\nEND:VCARD`,
+      tokens: words.map((word) => (word.length > 3 ? `${word.slice(0, 2)} ##${word.slice(2)}` : word)).join(' '),
+      changes: words.map((word, n) => (n % 2 === 0 ? `[-another one-] {+${word}+}` : word)).join(' '),
       formats: words.map((word, n) => (n % 4 === 0 ? `${word} [${n + 1}]` : word)).join(' '),
       prefixes: [0, 4, 8]
         .map((at) => `2026-01-02T10:30:00Z INFO [worker-1] ${words.slice(at, at + 4).join(' ')}`)
