@@ -108,6 +108,16 @@ function withoutLength(bytes: Uint8Array, { start, end }: Span): number {
     if (at > 0 && isLengthBefore(bytes, at, end - at)) return at
   return start
 }
+/** A length in one byte, after which MessagePack has as many bytes of text. It may look like an Arabic letter. */
+function isMeasuredAt(bytes: Uint8Array, at: number): boolean {
+  if (bytes[at] !== 0xd9) return false
+  const length = bytes[at + 1] ?? 0
+  const first = at + 2
+  if (length === 0 || first + length > bytes.length) return false
+  const isLetter = length >= 0x80 && length < 0xc0
+  if (isLetter && ((bytes[at - 1] ?? 0) >= 0x80 || (bytes[first] ?? 0) >= 0x80)) return false
+  return isUtf8(bytes.subarray(first, first + length))
+}
 /** The texts in MessagePack, Protocol Buffers and other binary formats, as ranges of the bytes. */
 function textsIn(bytes: Uint8Array): Span[] | undefined {
   if (!mayHaveTexts(bytes)) return undefined
@@ -116,9 +126,7 @@ function textsIn(bytes: Uint8Array): Span[] | undefined {
   for (let at = 0; at < bytes.length; ) {
     let end = at
     for (let next = endOfCharacter(bytes, end); next > end; next = endOfCharacter(bytes, end)) {
-      // A length in one byte, after which MessagePack has as many bytes of text.
-      const length = bytes[end] === 0xd9 ? (bytes[end + 1] ?? 0) : 0
-      if (length > 0 && end + 2 + length <= bytes.length && isUtf8(bytes.subarray(end + 2, end + 2 + length))) break
+      if (isMeasuredAt(bytes, end)) break
       end = next
     }
     if (end > at) {

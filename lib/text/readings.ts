@@ -213,9 +213,16 @@ function joinTokens(base: string, flowEnd: number): Layer | undefined {
   return builder.reading()
 }
 
-/** Words of an old and a new version, as programs mark them in a text. */
-const changedWords =
-  /\[-([^\n]{0,400}?)-\](?:\s?(?=\{\+))?|\{\+([^\n]{0,400}?)\+\}|\{--([^\n]{0,400}?)--\}|\{\+\+([^\n]{0,400}?)\+\+\}/g
+/** What programs write before and after words of an old and of a new version. */
+const versionSigns: Readonly<Record<string, { close: string; isOld: boolean }>> = {
+  '[-': { close: '-]', isOld: true },
+  '{--': { close: '--}', isOld: true },
+  '{+': { close: '+}', isOld: false },
+  '{++': { close: '++}', isOld: false },
+}
+const versionSign = /\[-|\{--|\{\+\+?/g
+/** The longest words of one version. */
+const longestVersion = 400
 /** A line of a patch. */
 const lineOfPatch = /^(?:(@@ [^\n]*|diff [^\n]*|index [^\n]*|--- [^\n]*|\+\+\+ [^\n]*|~)|([-+ ])([^\n]*))$/gm
 const mayBePatch = /^@@ -\d/m
@@ -227,20 +234,22 @@ interface Change extends Span {
 function changesIn(base: string): { changes: Change[]; signs: Span[] } {
   const changes: Change[] = []
   const signs: Span[] = []
-  if (base.includes('[-') || base.includes('{+') || base.includes('{--'))
-    for (const found of base.matchAll(changedWords)) {
-      const isOld = found[0].startsWith('[') || found[0].startsWith('{--')
-      const words = found[1] ?? found[2] ?? found[3] ?? found[4] ?? ''
-      const lead = found[0].startsWith('{--') || found[0].startsWith('{++') ? 3 : 2
-      const start = found.index + lead
-      changes.push({
-        start: found.index,
-        end: found.index + found[0].length,
-        words: { start, end: start + words.length },
-        isOld,
-      })
+  if (base.includes('[-') || base.includes('{+') || base.includes('{--')) {
+    const next = new Map<string, number>()
+    for (const { 0: sign, index } of base.matchAll(versionSign)) {
+      const { close, isOld } = versionSigns[sign] ?? { close: '', isOld: false }
+      const start = index + sign.length
+      if (index < (changes.at(-1)?.end ?? 0)) continue
+      let to = next.get(close) ?? -1
+      if (to < start) to = base.indexOf(close, start)
+      if (to < 0) to = base.length
+      next.set(close, to)
+      if (to === base.length || to - start > longestVersion || base.slice(start, to).includes('\n')) continue
+      let end = to + close.length
+      if (isOld && /\s/.test(base[end] ?? '') && base[end + 1] === '{' && base[end + 2] === '+') end++
+      changes.push({ start: index, end, words: { start, end: to }, isOld })
     }
-  else if (mayBePatch.test(base))
+  } else if (mayBePatch.test(base))
     for (const { 0: whole, 2: sign, 3: line = '', index } of base.matchAll(lineOfPatch)) {
       const end = Math.min(base.length, index + whole.length + 1)
       if (sign === undefined) signs.push({ start: index, end: index + whole.length })

@@ -1,0 +1,216 @@
+// The forms in which stores of applications hold a text, each with a reader that shares no code with the erasure.
+import { describe, expect, it } from 'vitest'
+import { cutStrings } from '../values/value-decider.ts'
+import { Fingerprints, mergeSpans } from './fingerprints.ts'
+
+interface StoredForm {
+  write(text: string): string
+  read(stored: string): string
+}
+const chunks = (text: string, size: number) => text.match(new RegExp(`[^]{1,${size}}`, 'gu')) ?? []
+const wordsOf = (text: string) => text.split(/\s+/)
+const untagged = (stored: string) => stored.replace(/<[^<>]*>/g, '')
+const runs = (open: string, between: string, close: string): StoredForm => ({
+  write: (text) => open + chunks(text, 5).join(between) + close,
+  read: untagged,
+})
+const folded = (head: string, size: number, fold: string, foot: string): StoredForm => ({
+  write: (text) => `${head}${chunks(text.replaceAll('\n', '\\n'), size).join(fold)}${foot}`,
+  read: (stored) => stored.replaceAll(fold, ''),
+})
+const bytes = (encode: (text: string) => Buffer, decode: (bytes: Buffer) => string = String): StoredForm => ({
+  write: (text) => JSON.stringify({ id: 7, data: encode(text).toString('base64') }),
+  read: (stored) => decode(Buffer.from(JSON.parse(stored).data, 'base64')),
+})
+const wide = (isBig: boolean, mark = ''): StoredForm =>
+  bytes(
+    (text) => (isBig ? Buffer.from(mark + text, 'utf16le').swap16() : Buffer.from(mark + text, 'utf16le')),
+    (read) => (isBig ? read.swap16() : read).toString('utf16le'),
+  )
+/** A text after its length, as binary formats write it. */
+const measured = (head: number[], lengthOf: (length: number) => number[], foot: number[] = []) =>
+  bytes((text) => {
+    const content = Buffer.from(text)
+    return Buffer.concat([Buffer.from([...head, ...lengthOf(content.length)]), content, Buffer.from(foot)])
+  })
+const twoBytes = (length: number) => [length >> 8, length & 255]
+const content = [...Buffer.from('content')]
+/** Longer words are two tokens. */
+const tokens = (mark: { first?: string; next?: string; last?: string }) => (text: string) =>
+  wordsOf(text).flatMap((word) =>
+    word.length > 6
+      ? [`${mark.first ?? ''}${word.slice(0, 4)}${mark.last ?? ''}`, `${mark.next ?? ''}${word.slice(4)}`]
+      : [`${mark.first ?? ''}${word}`],
+  )
+const pieces = tokens({ next: '##' })
+const marked = tokens({ first: 'Ġ' })
+const everyThird = (text: string, change: (word: string) => string) =>
+  text
+    .split('\n')
+    .map((line) =>
+      line
+        .split(' ')
+        .map((word, n) => (n % 3 === 1 ? change(word) : word))
+        .join(' '),
+    )
+    .join('\n')
+const cues = (text: string) => text.split('\n').flatMap((line) => line.match(/(?:\S+ ?){1,3}/g) ?? [])
+
+const forms: Record<string, StoredForm> = {
+  'a vCard': folded('BEGIN:VCARD\r\nVERSION:3.0\r\nNOTE:', 17, '\r\n ', '\r\nEND:VCARD\r\n'),
+  'a calendar': folded(
+    'BEGIN:VCALENDAR\nBEGIN:VEVENT\nDESCRIPTION;LANGUAGE=en:',
+    23,
+    '\n\t',
+    '\nEND:VEVENT\nEND:VCALENDAR\n',
+  ),
+  'a field of a calendar': folded('SUMMARY:', 30, '\r\n ', '\r\n'),
+  'an entry of a directory': folded('dn: cn=x\ndescription: ', 20, '\n ', '\n'),
+  'the header of an email': {
+    write: (text) => `Subject: ${text.replace(/ (?=\S+ \S+$|\S{7})/gm, '\r\n ')}\r\nX-Mailer: x\r\n`,
+    read: (stored) => stored.replaceAll('\r\n', ''),
+  },
+  'a continued parameter': {
+    write: (text) =>
+      `attachment;\r\n ${chunks(text.replaceAll('\n', ' '), 20)
+        .map((part, n) => `filename*${n}="${part}"`)
+        .join(';\r\n ')}`,
+    read: (stored) => stored.replace(/";\r\n filename\*\d+="/g, ''),
+  },
+  'runs of a document': runs(
+    '<w:p><w:r><w:t>',
+    '</w:t></w:r><w:r w:rsidR="00C3"><w:rPr><w:b/><w:sz w:val="24"/></w:rPr><w:t xml:space="preserve">',
+    '</w:t></w:r></w:p>',
+  ),
+  'runs between marks of a spelling checker': runs(
+    '<w:p><w:r><w:t>',
+    '</w:t></w:r><w:proofErr w:type="spellEnd"/><w:bookmarkEnd w:id="0"/><w:r><w:t xml:space="preserve">',
+    '</w:t></w:r></w:p>',
+  ),
+  'runs of slides': runs('<a:p><a:r><a:t>', '</a:t></a:r><a:r><a:rPr b="1"/><a:t>', '</a:t></a:r></a:p>'),
+  'spans of a text document': runs(
+    '<text:p><text:span text:style-name="T1">',
+    '</text:span><text:span text:style-name="T2">',
+    '</text:span></text:p>',
+  ),
+  'a cell of a spreadsheet': runs(
+    '<sst><si><r><t>',
+    '</t></r><r><rPr><b/></rPr><t xml:space="preserve">',
+    '</t></r></si></sst>',
+  ),
+  'sections of XML': {
+    write: (text) =>
+      `<note>${chunks(text, 5)
+        .map((part) => `<![CDATA[${part}]]>`)
+        .join('')}</note>`,
+    read: (stored) => stored.replace(/<!\[CDATA\[|\]\]>|<\/?note>/g, ''),
+  },
+  'tokens with a sign where a word continues': {
+    write: (text) => JSON.stringify({ tokens: ['[CLS]', ...pieces(text), '[SEP]'] }),
+    read: (stored) => JSON.parse(stored).tokens.join(' ').replaceAll(' ##', ''),
+  },
+  'the same tokens in a line': {
+    write: (text) => pieces(text).join(' '),
+    read: (stored) => stored.replaceAll(' ##', ''),
+  },
+  'the same tokens in Python': {
+    write: (text) =>
+      `[${pieces(text.replaceAll("'", ''))
+        .map((piece) => `'${piece}'`)
+        .join(', ')}]`,
+    read: (stored) => stored.replace(/', '##/g, '').replace(/', '|[[\]']/g, ' '),
+  },
+  'tokens with a sign at the end': {
+    write: (text) => tokens({ last: '@@' })(text).join(' '),
+    read: (stored) => stored.replaceAll('@@ ', ''),
+  },
+  'tokens with a sign for the space': {
+    write: (text) => JSON.stringify(marked(text)),
+    read: (stored) => JSON.parse(stored).join('').replaceAll('Ġ', ' '),
+  },
+  'the same tokens with spaces': {
+    write: (text) => marked(text).join(' '),
+    read: (stored) => stored.replaceAll(' ', '').replaceAll('Ġ', ' '),
+  },
+  'UTF-16': wide(false),
+  'UTF-16 with a mark': wide(false, '\ufeff'),
+  'UTF-16, higher bytes first': wide(true),
+  'UTF-16 with a mark, higher bytes first': wide(true, '\ufeff'),
+  MessagePack: measured([0x81, 0xa7, ...content, 0xda], twoBytes),
+  'MessagePack with a short text': measured([0x82, 0xa2, 105, 100, 7, 0xa7, ...content, 0xd9], (length) => [length]),
+  CBOR: measured([0xa1, 0x67, ...content, 0x79], twoBytes),
+  'Protocol Buffers': measured([8, 150, 1, 18], (length) => [(length & 127) | 128, length >> 7], [24, 1]),
+  'MessagePack in hexadecimal': {
+    write: (text) => {
+      const own = Buffer.from(text)
+      return Buffer.concat([Buffer.from([0x81, 0xa7, ...content, 0xda, ...twoBytes(own.length)]), own]).toString('hex')
+    },
+    read: (stored) => Buffer.from(stored, 'hex').toString(),
+  },
+  'a buffer in JSON': {
+    write: (text) => JSON.stringify({ body: Buffer.from(text).toJSON() }),
+    read: (stored) => Buffer.from(JSON.parse(stored).body.data).toString(),
+  },
+  'a list of bytes in a log': {
+    write: (text) => `read body=[${[...Buffer.from(text)].join(' ')}] after 7 ms`,
+    read: (stored) => Buffer.from((/\[(.*)\]/.exec(stored)?.[1] ?? '').split(' ').map(Number)).toString(),
+  },
+  'versions of words': {
+    write: (text) => everyThird(text, (word) => `[-another-]{+${word}+}`),
+    read: (stored) => stored.replace(/\[-another-\]|\{\+|\+\}/g, ''),
+  },
+  'versions of words whose author removed them': {
+    write: (text) => everyThird(text, (word) => `{--${word}--}{++another++}`),
+    read: (stored) => stored.replace(/\{--|--\}|\{\+\+another\+\+\}/g, ''),
+  },
+  'a patch': {
+    write: (text) =>
+      `--- a/x\n+++ b/x\n@@ -1,4 +1,5 @@\n${cues(text)
+        .map((cue) => `-old line\n+${cue.trim()}`)
+        .join('\n')}\n`,
+    read: (stored) => stored.replace(/^(?:-.*|\+\+\+.*|@@.*)\n/gm, '').replace(/\n\+?/g, ' '),
+  },
+  'a terminal that moves over spaces': {
+    write: (text) => text.replaceAll(' ', '\u001b[C'),
+    read: (stored) => stored.replaceAll('\u001b[C', ' '),
+  },
+}
+
+/** Of longer texts, MessagePack writes the length in two bytes. */
+const isTooLong = (name: string, text: string) => name.includes('short text') && Buffer.byteLength(text) > 255
+
+const sentences: Record<string, [erased: string, other: string]> = {
+  English: [
+    'I have suffered from cobalt fever since the house in Rhabarberstrasse burned down last winter',
+    'The committee meets every second Tuesday about the annual budget of our little harbor library',
+  ],
+  German: [
+    'Seit dem Frühjahr leide ich an Kobaltfieber und schlafe nachts im Krankenhaus über der Brücke',
+    'Der Ausschuss für Straßenbäume trifft sich übermorgen wegen der Pläne für größere Gärten',
+  ],
+  Arabic: [
+    'منذ الربيع الماضي أعاني من حمى نادرة وأسكن في المستشفى القديم قرب الجسر الحديدي',
+    'تجتمع لجنة المكتبة كل يوم ثلاثاء لمناقشة الميزانية السنوية لمدينتنا الصغيرة عند الميناء',
+  ],
+  Russian: [
+    'С прошлой весны я болею редкой лихорадкой и живу в больнице возле старого железного моста',
+    'Комитет библиотеки собирается каждый второй вторник обсуждать годовой бюджет нашего маленького города',
+  ],
+}
+
+describe.each(Object.keys(forms))('%s', (name) => {
+  const { write, read } = forms[name] ?? { write: String, read: String }
+  it.each(Object.keys(sentences))('loses the erased words and nothing of another author in %s', (language) => {
+    const [erased = '', other = ''] = sentences[language] ?? []
+    const words = new Fingerprints()
+    words.add(erased)
+    if (isTooLong(name, `${erased}.\n${other}.`)) return
+    const stored = write(`${erased}.\n${other}.`)
+    expect(words.runsIn(write(`${other}.`))).toEqual([])
+    expect(words.runsIn(stored).length).toBeGreaterThan(0)
+    const rest = cutStrings(stored, (text) => mergeSpans(words.runsIn(text))) ?? ''
+    expect(words.runsIn(rest)).toEqual([])
+    expect(read(rest)).toContain(`${other}.`)
+    for (const word of wordsOf(erased)) if (word.length > 4) expect(read(rest)).not.toContain(word)
+  })
+})
