@@ -202,7 +202,7 @@ const betweenTokens = {
 }
 function joinTokens(base: string, flowEnd: number): Layer | undefined {
   const isContinued = base.includes('##') || base.includes('@@')
-  if (!isContinued && !(signsOfSpace.test(base) && signOfSpace.test(base))) return undefined
+  if (!isContinued && !((base.includes('Ġ') || base.includes('▁')) && signOfSpace.test(base))) return undefined
   const builder = new ReadingBuilder(base, flowEnd)
   const pattern = isContinued ? continuedToken : betweenTokens[/\n[Ġ▁]/.test(base) ? '\n' : ' ']
   for (const { 0: found, index } of base.matchAll(pattern)) {
@@ -249,7 +249,7 @@ function changesIn(base: string): { changes: Change[]; signs: Span[] } {
       if (isOld && /\s/.test(base[end] ?? '') && base[end + 1] === '{' && base[end + 2] === '+') end++
       changes.push({ start: index, end, words: { start, end: to }, isOld })
     }
-  } else if (mayBePatch.test(base))
+  } else if (base.includes('@@ -') && mayBePatch.test(base))
     for (const { 0: whole, 2: sign, 3: line = '', index } of base.matchAll(lineOfPatch)) {
       const end = Math.min(base.length, index + whole.length + 1)
       if (sign === undefined) signs.push({ start: index, end: index + whole.length })
