@@ -198,7 +198,7 @@ const signsOfSpace = /[Ġ▁Ċ]/
 const continuedToken = /(?<=[\p{L}\p{M}\p{N}])(?:\s{1,4}##|@@\s{1,4})(?=[\p{L}\p{M}\p{N}])/gu
 const betweenTokens = {
   ' ': / ?[ĠĊ▁](?=[\p{L}\p{N}\p{P}])|(?<=[\p{L}\p{M}\p{N}]) (?=[\p{L}\p{M}\p{N}\p{P}])(?![ĠĊ▁])/gu,
-  '\n': /\s*[ĠĊ▁](?=[\p{L}\p{N}\p{P}])|(?<=[\p{L}\p{M}\p{N}])\n(?=[\p{L}\p{M}\p{N}\p{P}])(?![ĠĊ▁])/gu,
+  '\n': /\s{0,8}[ĠĊ▁](?=[\p{L}\p{N}\p{P}])|(?<=[\p{L}\p{M}\p{N}])\n(?=[\p{L}\p{M}\p{N}\p{P}])(?![ĠĊ▁])/gu,
 }
 function joinTokens(base: string, flowEnd: number): Layer | undefined {
   const isContinued = base.includes('##') || base.includes('@@')
