@@ -19,7 +19,15 @@ test('without a server, links and the router stay on the page with its text, and
 }) => {
   const context = await browser.newContext({ storageState: await sessionOf(people.admin) })
   const page = await openForm(context)
+  await page.clock.install()
+  await page.reload()
+  await alive(page)
   const words = page.getByRole('textbox').last()
+  await expect(words).toHaveValue(text)
+  let failed = 0
+  page.on('requestfailed', (request) => {
+    if (new URL(request.url()).pathname.startsWith('/api/')) failed++
+  })
   await control.down()
   try {
     // The page may not know of the outage yet: then the router waits instead of leaving the page.
@@ -30,6 +38,10 @@ test('without a server, links and the router stay on the page with its text, and
     await expect(page.getByRole('button', { name: 'Try now' })).toBeFocused()
     await expect(page).toHaveURL('/admin/requests/new')
     await expect(words).toHaveValue(text)
+    // A poll of the navigation's counts fails, with its retries: its old answer and its error are both kept.
+    const before = failed
+    await page.clock.fastForward(61_000)
+    await expect.poll(() => failed - before).toBeGreaterThanOrEqual(3)
   } finally {
     await control.up()
   }

@@ -14,7 +14,14 @@ import { fetchForRouter } from './page-fetch.ts'
 const waits = [1, 2, 4, 8, 15, 30]
 /** Milliseconds after which a check counts as failed. */
 const patience = 10_000
-const isUnreachable = (error: unknown) => error instanceof RequestRefused && error.problem.code === 'unreachable'
+/**
+ * Whether a call failed now because the server cannot be reached. The state of a query keeps its last error while it is fetched again, and
+ * that of a mutation until it is removed, so the state alone would report an outage that has ended.
+ */
+const foundUnreachable = (action: { type: string; error?: unknown }): boolean =>
+  (action.type === 'failed' || action.type === 'error') &&
+  action.error instanceof RequestRefused &&
+  action.error.problem.code === 'unreachable'
 
 /** While the server cannot be reached, a link would leave the page for an error of the browser, and typed text would be lost. */
 function useBlockedLinks(isGone: boolean, onBlocked: () => void): void {
@@ -53,11 +60,11 @@ function useLostConnection(onLost: () => void): void {
   }, [isRouterOffline, onLost])
   useEffect(() => {
     const watch = [
-      client.getQueryCache().subscribe(({ type, query }) => {
-        if (type === 'updated' && isUnreachable(query.state.fetchFailureReason ?? query.state.error)) onLost()
+      client.getQueryCache().subscribe((event) => {
+        if (event.type === 'updated' && foundUnreachable(event.action)) onLost()
       }),
-      client.getMutationCache().subscribe(({ mutation }) => {
-        if (isUnreachable(mutation?.state.error)) onLost()
+      client.getMutationCache().subscribe((event) => {
+        if (event.type === 'updated' && foundUnreachable(event.action)) onLost()
       }),
     ]
     window.addEventListener('offline', onLost)
@@ -83,26 +90,31 @@ function useConnection() {
     )
     if (!answer?.ok) {
       tries.current += 1
-      return false
+      return
     }
     tries.current = 0
     setState('back')
     await client.invalidateQueries()
     router.refresh()
-    return true
   }, [client, router])
 
   useEffect(() => {
     if (!isGone) return
     let timer: ReturnType<typeof setTimeout>
+    let isWatching = true
     const next = () => {
       const seconds = waits[Math.min(tries.current, waits.length - 1)] ?? 30
       timer = setTimeout(async () => {
-        if (!(await look())) next()
+        await look()
+        // Also after an answer: another call may have failed again in the meantime.
+        if (isWatching) next()
       }, seconds * 1_000)
     }
     next()
-    return () => clearTimeout(timer)
+    return () => {
+      isWatching = false
+      clearTimeout(timer)
+    }
   }, [isGone, look])
 
   useEffect(() => {
