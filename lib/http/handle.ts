@@ -1,4 +1,4 @@
-import { createHash, randomUUID, timingSafeEqual } from 'node:crypto'
+import { createHash, createHmac, type Hmac, randomUUID, timingSafeEqual } from 'node:crypto'
 import { isIPv4 } from 'node:net'
 import { z } from 'zod'
 import type { Access } from '#lib/access/access.ts'
@@ -9,7 +9,8 @@ import type { RateLimitWindow } from '#lib/access/limiter.ts'
 import { challenge } from '#lib/access/token-lookup.ts'
 import { localeOf } from '#lib/domains/accounts/rules.ts'
 import type { AdmittedWrite, StorageAdmission } from '#lib/domains/quotas/admission.ts'
-import type { Answer } from '#lib/kernel/answer.ts'
+import type { StorageUsage } from '#lib/domains/quotas/rules.ts'
+import type { Answer, FixedContent } from '#lib/kernel/answer.ts'
 import type { Actor, Context, PipelinePorts } from '#lib/kernel/context.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import { type OperationShape, type Pool, poolOf, type RawInput } from '#lib/kernel/operation.ts'
@@ -21,13 +22,162 @@ import { asProblem } from '#lib/stores/postgres/problems.ts'
 import type { Admission } from './admission.ts'
 import type { ApiRequest, ApiResponse, Via } from './api-request.ts'
 import { type BodyBounds, observedUpload, readJson, uploaded } from './body.ts'
-import { declaredOf, hashOfRequest, idempotencyOf } from './idempotency-key.ts'
+import { acceptedEncoding } from './fixed-content.ts'
 import type { Metrics } from './metrics.ts'
-import { present } from './present.ts'
-import { requestLimits } from './request-limits.ts'
-import { overQuota, storedBy } from './stored-usage.ts'
 
-export interface HandlerDeps {
+const keyForm = /^[\x20-\x7e]{1,255}$/
+
+/** The headers that identify a streamed body. */
+const declaredOf = ({ headers }: ApiRequest): string =>
+  `${headers.get('content-type') ?? ''}\n${headers.get('content-length') ?? ''}`
+
+/** Keyed, because a plain hash of a body could reveal guessable contents. */
+const hashOfRequest = ({ id }: OperationShape, { url }: ApiRequest, hashKey: Uint8Array): Hmac =>
+  createHmac('sha256', hashKey).update(`${id}\n${url.replace(/^https?:\/\/[^/]+/, '')}\n`)
+
+/** @throws Problem `bad_request` if the Idempotency-Key is malformed */
+function idempotencyOf(
+  operation: OperationShape,
+  request: ApiRequest,
+  caller: Caller,
+  body: Uint8Array,
+  hashKey: Uint8Array,
+): Context['idempotency'] {
+  if (operation.method !== 'post') return undefined
+  const key = request.headers.get('idempotency-key')
+  if (key === null) return undefined
+  if (!keyForm.test(key))
+    throw new Problem('bad_request', 'An Idempotency-Key must have 1 to 255 printable ASCII characters.')
+  const requestHash = hashOfRequest(operation, request, hashKey).update(body).digest()
+  // The key is chosen by the client, so only its hash is stored.
+  const keyHash = createHmac('sha256', hashKey).update(key).digest('hex')
+  const { actor, limitKey } = caller
+  // Callers without a token are distinguished by address and body. A rotated token shares the rate limit with its successor, but not
+  // idempotency keys.
+  const own = actor.tokenId === undefined ? limitKey : `token:${actor.tokenId}`
+  const scope = actor.kind === 'anonymous' ? `${limitKey}:${requestHash.toString('hex')}` : own
+  return { scope, key: keyHash, requestHash }
+}
+
+/** What a request may store: bytes and number of records. Undefined if it stores nothing. */
+function storedBy(
+  { stores, upload }: OperationShape,
+  request: ApiRequest,
+  body: Uint8Array,
+  value: unknown,
+): StorageUsage | undefined {
+  if (!stores) return undefined
+  const length = Number(request.headers.get('content-length') ?? 0)
+  const bytes = upload ? (Number.isSafeInteger(length) && length > 0 ? length : 0) : body.byteLength
+  if (typeof stores === 'string') return { bytes, rows: stores === 'one record' ? 1 : 0 }
+  const list: unknown =
+    typeof value === 'object' && value !== null ? Object.getOwnPropertyDescriptor(value, stores.each)?.value : []
+  return { bytes, rows: Array.isArray(list) ? list.length : 0 }
+}
+/** Returns the refusal of a storage quota. Rethrows any other error. */
+function overQuota(error: unknown): Problem {
+  if (Problem.is(error, 'quota_exceeded')) return error
+  throw error
+}
+
+interface CountedRequest {
+  operation: OperationShape
+  requestClass: 'read' | 'write'
+  address: string
+  /** Receives the headers of the counted window. */
+  common: Record<string, string>
+}
+
+const tooManyFrom = ({ limit }: RateLimitWindow): Problem =>
+  new Problem(
+    'rate_limited',
+    `One network address may send ${limit.toLocaleString('en')} requests per minute. Wait, then try again.`,
+  )
+
+/** Counts requests in the rate limits of addresses and callers. */
+const requestLimits = ({
+  access,
+  countPage,
+}: {
+  access: Access
+  countPage(address: string): Promise<RateLimitWindow>
+}) => ({
+  /** @throws Problem `rate_limited` */
+  async countAddress(
+    { operation, requestClass, address, common }: CountedRequest,
+    perAddress: NonNullable<OperationShape['perAddress']>,
+  ): Promise<void> {
+    const window = await (perAddress === 'page'
+      ? countPage(address)
+      : access.countAddress(operation.id, address, perAddress))
+    if (window.allowed) return
+    Object.assign(common, limitHeaders(window, requestClass))
+    throw tooManyFrom(window)
+  },
+  /** @throws Problem `rate_limited` */
+  async countRequest({ requestClass, address, common }: CountedRequest, caller: Caller): Promise<void> {
+    const window = await access.count(caller, requestClass)
+    Object.assign(common, limitHeaders(window, requestClass))
+    if (window.allowed) return
+    const revoked = await access.recordRefusal(caller, requestClass, window, address)
+    throw new Problem('rate_limited', {
+      detail: `The limit is ${window.limit.toLocaleString('en')} ${requestClass}s per minute.${revoked ? ' You exceeded it three times within an hour, so this token is now revoked.' : ' Wait, then try again.'}`,
+    })
+  },
+})
+
+/** RFC 9110 §13.1.2: weak comparison. */
+const matches = (header: string | null, etag: string): boolean =>
+  header !== null &&
+  (header.trim() === '*' ||
+    header.split(',').some((one) => one.trim().replace(/^W\//, '') === etag.replace(/^W\//, '')))
+
+/** Nothing of the content is computed for a request. */
+function presentFixed(
+  { mediaType, etag, encodings }: FixedContent,
+  request: ApiRequest,
+  common: Record<string, string>,
+): ApiResponse {
+  const headers = { ...common, ETag: etag, Vary: 'Accept-Encoding' }
+  if (matches(request.headers.get('if-none-match'), etag)) return { status: 304, headers, body: null }
+  const encoding = acceptedEncoding(request.headers.get('accept-encoding'))
+  return {
+    status: 200,
+    headers: {
+      ...headers,
+      'Content-Type': mediaType,
+      ...(encoding !== 'identity' && { 'Content-Encoding': encoding }),
+    },
+    body: encodings[encoding],
+  }
+}
+
+/** Turns the answer of an operation into a response. */
+function present(
+  operation: OperationShape,
+  request: ApiRequest,
+  made: Answer,
+  common: Record<string, string>,
+): ApiResponse {
+  const headers: Record<string, string> = { ...common, ...made.headers }
+  if (made.fixed) return presentFixed(made.fixed, request, headers)
+  if (made.stream) return { status: made.status, headers, body: made.stream }
+  if (made.body === undefined) return { status: made.status, headers, body: null }
+  const isText = operation.produces && typeof made.body === 'string'
+  const text = isText ? String(made.body) : JSON.stringify(made.body)
+  headers['Content-Type'] ??= isText ? (operation.produces?.[0] ?? 'text/plain') : 'application/json'
+  if (operation.method === 'get' && made.status === 200) {
+    // Weak, because all encodings share it (RFC 9110 §8.8.3.3).
+    headers.ETag ??= `W/"${createHash('sha1').update(text).digest('base64url')}"`
+    if (matches(request.headers.get('if-none-match'), headers.ETag)) {
+      const { 'Content-Type': _, ...rest } = headers
+      return { status: 304, headers: rest, body: null }
+    }
+  }
+  return { status: made.status, headers, body: text }
+}
+
+interface HandlerDeps {
   access: Access
   /** Throws while nothing may be served, because a restored database still contains erased data. */
   admit(): Promise<void>

@@ -1,5 +1,5 @@
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { countUnfinishedJobs, unfinishedJobs } from './repository.ts'
+import { countFailedOnce, countUnfinishedJobs, unfinishedJobs } from './repository.ts'
 
 /** A job that is waiting or has failed: ids, counts and times, without its payload and error. */
 export interface StoredJobRun {
@@ -29,4 +29,10 @@ export async function storedJobRuns(
     }),
     counts: counted ?? { failed: 0, retrying: 0, waiting: 0 },
   }
+}
+
+/** How many unfinished jobs with these names have failed at least once, including those that are not retried any more. */
+export async function failedOnce(db: Database, names: readonly string[]): Promise<number> {
+  const [row] = await countFailedOnce(db, { names })
+  return row?.n ?? 0
 }

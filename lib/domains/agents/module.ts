@@ -6,9 +6,14 @@ import { agentsUnderLegalHold } from '#lib/stores/postgres/agents-under-legal-ho
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { agentsJobs, lifeJobs } from './jobs.ts'
 import { documentKeys } from './life/document-seals.ts'
-import { agentLifeDataSources, lifeExporters } from './life/personal-data.ts'
 import { documentRestorer, restoreSettings } from './life/service.ts'
-import { agentDataSource, agentExporters, retainedAgentRecords } from './personal-data.ts'
+import {
+  agentDataSource,
+  agentExporters,
+  agentLifeDataSources,
+  lifeExporters,
+  retainedAgentRecords,
+} from './personal-data.ts'
 import type { AgentPorts } from './ports.ts'
 import { countLawfulBases } from './repository.ts'
 import { type LawfulBasis, noticeVersion } from './rules.ts'

@@ -27,7 +27,7 @@ import {
 import { closingSoon, findProjects, participationsOf } from '#lib/domains/projects/queries.ts'
 import { activeSweep } from '#lib/domains/retention/queries.ts'
 import { revokedByLimits, tokenSummary } from '#lib/domains/tokens/queries.ts'
-import { failedOnce } from '#lib/jobs/undelivered.ts'
+import { failedOnce } from '#lib/jobs/stored-job-runs.ts'
 import type { Actor } from '#lib/kernel/context.ts'
 import type { DataSource } from '#lib/kernel/data-source.ts'
 import type { Subject } from '#lib/kernel/erasure-scope.ts'

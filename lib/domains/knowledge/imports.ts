@@ -14,9 +14,8 @@ import { rollBackImport, sameSkill, setImportSavepoint } from './skills/reposito
 import { maxFiles } from './skills/rules.ts'
 import { insertSkill } from './skills/storage.ts'
 import { Unit, UnitId, visibilities } from './unit.ts'
-import { quarantinedForReview } from './units/contribution.ts'
+import { prepareUnit, quarantinedForReview, type StorableUnit, storeUnits } from './units/contribution.ts'
 import { sameUnits } from './units/repository.ts'
-import { prepareUnit, type StorableUnit, storeUnits } from './units/storage.ts'
 import { knowledgeReaderOf } from './visibility.ts'
 
 /**

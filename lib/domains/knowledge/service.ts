@@ -22,24 +22,22 @@ import { type UnitRequest, visibleUnits } from './repository.ts'
 import { noveltyAtFirst, qualityOf, scoreOf } from './rules.ts'
 import { Unit } from './unit.ts'
 import {
+  awardStored,
   type ContributionParts,
   checking,
   contribution,
   contributorOf,
-  quarantinedForReview,
-  refuseOthers,
-} from './units/contribution.ts'
-import { changedPaths, isJsonObject, type JsonMembers, mergePatch } from './units/merge-patch.ts'
-import { lockCorrectableUnit, rewriteCurrentVersion, rewriteUnit, type UnitRow } from './units/repository.ts'
-import {
-  awardStored,
   type PreparedUnit,
   prepareUnit,
+  quarantinedForReview,
+  refuseOthers,
   type StorableUnit,
   type Storage,
   type StorageOptions,
   storeUnits,
-} from './units/storage.ts'
+} from './units/contribution.ts'
+import { changedPaths, isJsonObject, type JsonMembers, mergePatch } from './units/merge-patch.ts'
+import { lockCorrectableUnit, rewriteCurrentVersion, rewriteUnit, type UnitRow } from './units/repository.ts'
 import { erasedOrNotFound, type KnowledgeDeps, namedAfterCommit, shown } from './units/stored-unit.ts'
 import { etagOf, knowledgeReaderOf, passes } from './visibility.ts'
 import { dropVotes, voting } from './votes/service.ts'

@@ -1,5 +1,4 @@
-import { leavesTogether, type PieceSpan, runsAcross, type StringLeaf, withoutSpans } from '../virtual-texts.ts'
-import { emptiedMessage } from './emptied-message.ts'
+import { leavesTogether, type PieceSpan, runsAcross, type StringLeaf, withoutSpans } from '#lib/stores/virtual-texts.ts'
 import { isConstructed, isPlainObject, type JsonObject, type MessageFacts, messageIn } from './messages.ts'
 import { PackedBytes, PackedExtension, PackedNumber } from './msgpack-values.ts'
 import { isDistinctiveText, isGenerated, placeholder, withoutId, withoutRuns } from './search-strings.ts'
@@ -236,6 +235,26 @@ function rewritten(walk: Walk, item: unknown, key: string, isOfDerived: boolean)
     return item
   }
   return isPlainObject(item) ? rewrittenObject(walk, item, isOfDerived) : item
+}
+
+const human = /^(human|user|HumanMessageChunk)$/
+/** A human message in its notation, without everything that it said. */
+function emptiedMessage(record: JsonObject, id: string): JsonObject | undefined {
+  const inner = isPlainObject(record.kwargs) ? 'kwargs' : isPlainObject(record.data) ? 'data' : undefined
+  const fields = inner === undefined ? record : record[inner]
+  if (!isPlainObject(fields)) return undefined
+  const isHuman = [record.type, record.role, fields.type, fields.role].some(
+    (said) => typeof said === 'string' && human.test(said),
+  )
+  if (!isHuman && !isConstructed(record, /^HumanMessage(Chunk)?$/)) return undefined
+  const kept = Object.entries(fields).flatMap(([key, value]): [string, unknown][] => {
+    if (key === 'type' || key === 'role') return [[key, value]]
+    if (key === 'content') return [[key, placeholder]]
+    if (key === 'id') return [[key, id]]
+    return key === 'additional_kwargs' || key === 'response_metadata' ? [[key, {}]] : []
+  })
+  const made = Object.fromEntries(kept)
+  return inner === undefined ? made : { ...record, [inner]: made }
 }
 
 /** Keeps an empty human message in a list of messages that lost its last one. */

@@ -1,18 +1,23 @@
 import { z } from 'zod'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { GraphStore } from './graph.ts'
+import type { ListedElement, ListedKind } from './listing.ts'
 import { type CypherQuery, connectNeo4j } from './neo4j-connection.ts'
-import { neo4jCountGroup, neo4jDropGroup } from './neo4j-groups.ts'
-import { neo4jIndexes, type WordIndexes } from './neo4j-indexes.ts'
-import { neo4jListGroup } from './neo4j-listing.ts'
+import { countOf } from './neo4j-count.ts'
+import { inProperties, neo4jIndexes, neo4jInGroup, phrases, type WordIndexes } from './neo4j-indexes.ts'
 import { neo4jNameMentions } from './neo4j-names.ts'
 import { neo4jNeighbourhood } from './neo4j-neighbourhood.ts'
 import { makeGroup, neo4jChangePage } from './neo4j-pages.ts'
 import { neo4jCutUngrouped, neo4jReadPage } from './neo4j-reading.ts'
-import { neo4jResidue } from './neo4j-residue.ts'
 import { searchFullText } from './neo4j-search.ts'
-import { neo4jAllTexts, neo4jEntitiesWithoutMentions, neo4jTextsAfter, neo4jTextsWithPhrases } from './neo4j-texts.ts'
-import { neo4jEpisodes } from './neo4j-values.ts'
+import {
+  isOther,
+  neo4jAllTexts,
+  neo4jEntitiesWithoutMentions,
+  neo4jTextsAfter,
+  neo4jTextsWithPhrases,
+} from './neo4j-texts.ts'
+import { lock, neo4jEpisodes, plain } from './neo4j-values.ts'
 
 /** The group of each episode that exists. */
 async function groupsOf(ask: CypherQuery, episodes: readonly string[]): Promise<Map<string, string>> {
@@ -32,6 +37,123 @@ async function factsAt(ask: CypherQuery, group: string, entities: readonly strin
   )
   const Rows = z.array(z.object({ uuid: z.string(), n: z.number() }))
   return new Map(Rows.parse(rows).map(({ uuid, n }) => [uuid, n]))
+}
+
+// In this order, so that a node has few relationships when it is deleted.
+const drops = [
+  'MATCH ()-[r:RELATES_TO]->() WHERE r.group_id = $group WITH r LIMIT toInteger($max) DELETE r RETURN count(*) AS n',
+  ...['Episodic', 'Saga', 'Community', 'Entity'].map(
+    (label) =>
+      `MATCH (n:${label}) WHERE n.group_id = $group WITH n LIMIT toInteger($max) DETACH DELETE n RETURN count(*) AS n`,
+  ),
+  `MATCH (n) WHERE ${isOther} WITH n LIMIT toInteger($max) DETACH DELETE n RETURN count(*) AS n`,
+]
+const total = `CALL () {
+    ${['Episodic', 'Saga', 'Community', 'Entity'].map((label) => `MATCH (n:${label}) WHERE n.group_id = $group RETURN sum(1 + COUNT { (n)-->() }) AS n`).join(' UNION ALL ')}
+    UNION ALL MATCH (n) WHERE ${isOther} RETURN sum(1 + COUNT { (n)-->() }) AS n
+  } RETURN sum(n) AS n`
+
+/** Deletes at most `max` nodes and relationships, in several transactions. Returns how many. */
+export async function neo4jDropGroup(
+  writing: <T>(work: (ask: CypherQuery) => Promise<T>) => Promise<T>,
+  group: string,
+  max: number,
+): Promise<number> {
+  let gone = 0
+  for (const text of drops) {
+    if (gone >= max) break
+    gone += await writing((ask) => countOf(ask, text, { group, max: max - gone }))
+  }
+  // Nothing remains, so the lock node of the group is also deleted.
+  if (gone < max) await writing((ask) => ask('MATCH (g:KnowledgePulseGroup {group_id: $group}) DELETE g', { group }))
+  return gone
+}
+
+export const neo4jCountGroup = (ask: CypherQuery, group: string): Promise<number> => countOf(ask, total, { group })
+
+const nodes = (label: string, more: string): string =>
+  `MATCH (n:${label}) WHERE n.group_id = $group AND n.uuid > $after WITH n ORDER BY n.group_id, n.uuid LIMIT toInteger($max)
+   RETURN n.uuid AS uuid, properties(n) AS p, ${more} AS more`
+const queries: Record<ListedKind, string> = {
+  episodes: nodes('Episodic', '{mentions: [(n)-[:MENTIONS]->(e) | e.uuid]}'),
+  entities: nodes('Entity', "{labels: [label IN labels(n) WHERE label <> 'Entity']}"),
+  facts: `MATCH (a)-[r:RELATES_TO]->(b) WHERE r.group_id = $group AND r.uuid > $after WITH a, r, b ORDER BY r.group_id, r.uuid LIMIT toInteger($max)
+   RETURN r.uuid AS uuid, properties(r) AS p, {source: a.uuid, target: b.uuid} AS more`,
+  communities: nodes('Community', '{members: [(n)-[:HAS_MEMBER]->(e) | e.uuid]}'),
+  sagas: nodes('Saga', '{episodes: [(n)-[:HAS_EPISODE]->(e) | e.uuid]}'),
+}
+const Rows = z.array(
+  z.object({ uuid: z.string(), p: z.record(z.string(), z.unknown()), more: z.record(z.string(), z.unknown()) }),
+)
+const isShown = (key: string): boolean => key !== 'group_id' && key !== lock && !key.endsWith('_embedding')
+
+/** A page of a group, ordered by uuid, after `after`. */
+export async function neo4jListGroup(
+  ask: CypherQuery,
+  group: string,
+  kind: ListedKind,
+  after: string,
+  max: number,
+): Promise<ListedElement[]> {
+  const rows = Rows.parse(await ask(queries[kind], { group, after, max }))
+  return rows.map(({ uuid, p, more }) => {
+    const properties = Object.entries(p).filter(([key]) => isShown(key))
+    return { uuid, record: { ...Object.fromEntries(properties.map(([key, value]) => [key, plain(value)])), ...more } }
+  })
+}
+
+const linksOf =
+  'UNWIND $ids AS id MATCH (n:Episodic {uuid: id}) WHERE n.group_id = $group RETURN sum(COUNT { (n)--() }) AS n'
+
+const nodesNaming = `CALL db.index.fulltext.queryNodes($index, $query) YIELD node AS n WHERE n.group_id = $group
+  WITH DISTINCT n, properties(n) AS p WHERE any(key IN keys(p) WHERE NOT key ENDS WITH '_embedding' AND any(id IN $ids WHERE
+    CASE WHEN p[key] IS :: LIST<STRING NOT NULL> THEN any(one IN p[key] WHERE toLower(one) CONTAINS toLower(id))
+      WHEN p[key] IS :: STRING THEN toLower(p[key]) CONTAINS toLower(id) ELSE false END)) RETURN count(n) AS n`
+const relationsNaming = nodesNaming
+  .replace('queryNodes', 'queryRelationships')
+  .replace('YIELD node AS n', 'YIELD relationship AS n')
+
+/** Properties that contain only ids of episodes. */
+const idsOf = { nodes: ['uuid', 'first_episode_uuid', 'last_episode_uuid'], relations: ['episodes'] }
+const nodesOfIds = `CALL db.index.fulltext.queryNodes($index, $query) YIELD node AS n WHERE n.group_id = $group
+  WITH DISTINCT n WHERE (n:Episodic AND n.uuid IN $ids) OR n.first_episode_uuid IN $ids OR n.last_episode_uuid IN $ids RETURN count(n) AS n`
+const relationsOfIds = `CALL db.index.fulltext.queryRelationships($index, $query) YIELD relationship AS n WHERE n.group_id = $group
+  WITH DISTINCT n WHERE any(one IN n.episodes WHERE one IN $ids) RETURN count(n) AS n`
+/** Each of these properties is a clause, and Lucene allows 1,024 clauses. */
+const idsAtOnce = 300
+
+/**
+ * Searches the words of every property, including ids and lists of ids, and not by the queries that erasure uses. `ask` runs each query in
+ * its own transaction, so that nodes and relationships are searched at the same time.
+ */
+export async function neo4jResidue(
+  ask: CypherQuery,
+  group: string,
+  episodes: readonly string[],
+  asIds: readonly string[],
+  words: WordIndexes,
+): Promise<number> {
+  let left = 0
+  for (const { texts, query } of phrases(episodes, words.phrases)) {
+    const parameters = { group, ids: texts, query: neo4jInGroup(group, query) }
+    const counts = await Promise.all([
+      countOf(ask, linksOf, { group, ids: texts }),
+      countOf(ask, nodesNaming, { ...parameters, index: words.nodes }),
+      countOf(ask, relationsNaming, { ...parameters, index: words.relations }),
+    ])
+    for (const count of counts) left += count
+  }
+  for (const { texts: ids } of phrases(asIds, idsAtOnce)) {
+    left += await countOf(ask, linksOf, { group, ids })
+    for (const [of, text] of [
+      ['nodes', nodesOfIds],
+      ['relations', relationsOfIds],
+    ] as const) {
+      const query = neo4jInGroup(group, inProperties(idsOf[of], ids))
+      left += await countOf(ask, text, { group, ids, index: words[of], query })
+    }
+  }
+  return left
 }
 
 /**

@@ -16,8 +16,7 @@ import {
   unitsWithoutNovelty,
   wordsByRarity,
 } from './repository.ts'
-import { weightedTextsOf } from './unit-texts.ts'
-import { searchVector } from './vector.ts'
+import { searchVector, weightedTextsOf } from './vector.ts'
 
 /** Milliseconds after which one run ends. */
 const patience = 40_000

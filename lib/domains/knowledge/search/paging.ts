@@ -40,7 +40,7 @@ import {
   wordCounts,
 } from './repository.ts'
 import { snippetOf, spelling } from './snippet.ts'
-import { weightedTextsOf } from './unit-texts.ts'
+import { weightedTextsOf } from './vector.ts'
 
 /** Query parameters of every searchable list. */
 interface Searching {

@@ -14,12 +14,17 @@ import { expertsOfStoredVersions, rejectUnderLegalHold } from '../erasure/reposi
 import { isUnderReview, recordingRejection, rejectionOf } from '../moderation/rejections.ts'
 import { searchPage } from '../search/paging.ts'
 import { snippetOf } from '../search/snippet.ts'
-import { weightedTextsOf } from '../search/unit-texts.ts'
+import { weightedTextsOf } from '../search/vector.ts'
 import { prepareSkill } from '../skills/preparation.ts'
 import { insertSkill } from '../skills/storage.ts'
 import type { Unit } from '../unit.ts'
-import { contributorOf, planContribution, quarantinedForReview } from '../units/contribution.ts'
-import { type PreparedUnit, prepareUnit } from '../units/storage.ts'
+import {
+  contributorOf,
+  type PreparedUnit,
+  planContribution,
+  prepareUnit,
+  quarantinedForReview,
+} from '../units/contribution.ts'
 import { erasedOrNotFound, type KnowledgeDeps, namedAfterCommit } from '../units/stored-unit.ts'
 import { etagOf, type KnowledgeReader, knowledgeReaderOf, passes } from '../visibility.ts'
 import { dropVotes } from '../votes/service.ts'
