@@ -56,20 +56,24 @@ function claimsOf(idToken: string): Claims & { sub: string } {
 
 const sameIssuer = (one: string, other: string) => one.replace(/\/$/, '') === other.replace(/\/$/, '')
 
-export interface OpenIdDeps {
-  accounts: IdentityAccounts
-  provider?: OpenIdProvider | undefined
-  publicUrl: string
-  refused(code: string): void
-  reportFault(error: unknown): void
-}
-
 /**
  * Opens a session for the person that the provider authenticated. Returns true and sets `user` to the account and its session, as after
  * a password. Otherwise returns the address of the sign-in page with the reason; that page keeps the original destination.
  */
 export async function identitySignIn(
-  { accounts, provider, publicUrl, refused, reportFault }: OpenIdDeps,
+  {
+    accounts,
+    provider,
+    publicUrl,
+    refused,
+    reportFault,
+  }: {
+    accounts: IdentityAccounts
+    provider?: OpenIdProvider | undefined
+    publicUrl: string
+    refused(code: string): void
+    reportFault(error: unknown): void
+  },
   { user, profile, visit }: { user: User; profile: Profile | undefined; visit: SignInVisit },
 ): Promise<boolean | string> {
   const because = (reason: string) => {

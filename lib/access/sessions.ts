@@ -46,7 +46,17 @@ const unprotected = ({ actor, ...caller }: Caller): Caller => ({
   actor: { ...actor, isAdmin: false, lacksSecondFactor: true, can: (permission) => permits(['person'], permission) },
 })
 
-export interface SessionDeps {
+/**
+ * Finds the person behind a cookie. Every request queries the database, so that a revoked session is rejected on the next request on
+ * every replica. Returns undefined for a cookie that is missing, expired or not ours.
+ */
+export function createSessions({
+  db,
+  clock,
+  secret,
+  origin,
+  factorPolicy,
+}: {
   db: Database
   clock: Clock
   /** The installation's secret. */
@@ -55,13 +65,7 @@ export interface SessionDeps {
   origin: string
   /** Who must have a second factor. */
   factorPolicy(): Promise<FactorPolicy>
-}
-
-/**
- * Finds the person behind a cookie. Every request queries the database, so that a revoked session is rejected on the next request on
- * every replica. Returns undefined for a cookie that is missing, expired or not ours.
- */
-export function createSessions({ db, clock, secret, origin, factorPolicy }: SessionDeps) {
+}) {
   const key = sessionSecret(secret)
 
   async function callerOfSession(id: string): Promise<Caller | undefined> {

@@ -19,17 +19,6 @@ export const resourceMetadataPaths = [
   '/.well-known/oauth-protected-resource',
 ] as const
 
-interface McpDeps {
-  access: Pick<Access, 'identify'>
-  /** Throws while nothing may be served. */
-  admit(): Promise<void>
-  /** Counts a message in the rate limit of its address. Calls of tools also count in the limits of the token. */
-  countPage(address: string): Promise<RateLimitWindow>
-  handle: Handle
-  origin: string
-  version: string
-  useCases(): readonly UseCase[]
-}
 export type PlainEndpoint = (request: ApiRequest, address: string) => Promise<ApiResponse>
 
 /** The size of a message around a unit or skill, in bytes. */
@@ -132,7 +121,17 @@ async function* streamed(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8
  * `/mcp`: Streamable HTTP for clients of revision 2026-07-28 and, without sessions, for those of 2025. Every message needs a token
  * of the registry.
  */
-export function createMcp(deps: McpDeps) {
+export function createMcp(deps: {
+  access: Pick<Access, 'identify'>
+  /** Throws while nothing may be served. */
+  admit(): Promise<void>
+  /** Counts a message in the rate limit of its address. Calls of tools also count in the limits of the token. */
+  countPage(address: string): Promise<RateLimitWindow>
+  handle: Handle
+  origin: string
+  version: string
+  useCases(): readonly UseCase[]
+}) {
   const { access, admit, countPage, handle, origin, version } = deps
   const named = memoize(() => new Map(deps.useCases().map((useCase) => [useCase.operation.id, useCase])))
   const callers = new WeakMap<AuthInfo, ToolCalls>()
