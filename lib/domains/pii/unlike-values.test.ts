@@ -102,6 +102,37 @@ it.each([
   '"Value": "14260633600"',
   '+ 4076350421*x**36 - 13340783196*x**35',
   "r'git@github.com:a/b' and 5@OO.YQ",
+  'a=t+(s^r&(i^s))+n[0]+3614090360&4294967295;a=(r=(i=(s=(t=(r=(',
+  String.raw`"en-PR": "\xa4#,##0.00", "en-PW": "\xa4#,##0.00;(\xa4#,##0.00)", "mk": "#,##0.00\xa0\xa4"`,
+  '"en-PN": "en-001", "en-PW": "en-001"',
+  '"1F1F2-1F1ED":"flag_mh","1F1F2-1F1F0":"flag_mk","1F1F2-1F1F1":"flag_ml"',
+  'for(;MK<123;)AK[MK]=kK,MK++,MK===58?MK=65:MK===91&&(MK=97)',
+  `t.renderPass?this._stats.verticesInShadowPass=${'0:this._stats.verticesInTransparentPass='}0)`,
+  "['u_first_pass']: Uniform1i; ['u_matrix_pass']: UniformMatrix4f;",
+  'exports.AirtableOAuth2Api = AirtableOAuth2Api;',
+  'utils:{randomPrivateKey:t.secp256k1.utils.randomPrivateKey,lift_x:x}',
+  `MLKEM768X25519PrivateKey = ${'rust_openssl.hpke.'}MLKEM768X25519PrivateKey`,
+  '"reset_password": "20/m/ip,5/m/key"',
+  'msgstr "Δεν βρέθηκε κουπόνι με κωδικό \'%(code)s\'"',
+  'azureservicebus://SAS_POLICY_NAME:SAS_KEY@SERVICE_BUSNAMESPACE',
+  'BACKUP_LOCK_KEY = 0x5745424C415445',
+  'keyserver: pks/lookup?op=get&search=0x36a1d7869245c8950f966e92d8576a8ba88d21e9',
+  ';;;3762:114;;;:::o;2391:304::-;2509:7;2495:4;432:13;',
+  ':12;:18::i;:::-;387:27;;;;;;2986:15:16::1;3015:14:::0;3043:17:::1',
+  '// getting tag from 19.1.3.6 Object.prototype.toString()',
+  'see the HTML5 spec (13.2.5.73 Named character reference state)',
+  'https://us.battle.net/en/forum/topic/13979297799',
+  'dependencies = [("weblate_auth", "0009_teammembership"), ("weblate_auth", "0001_initial")]',
+  'let e=this.hot.getSettings()[pw];return!0===e',
+  'pw = 2.0**self.frac_bits',
+  `" password=${'%PPP_PAP_Request.'}password%"`,
+  '"passport", "password", "password_2", "password_2_off", "patient_list"',
+  '"cccccc969696525252","f7f7f7cccccc969696636363252525","f7f7f7"',
+  'The CIN was created by Law 14.534/2023. Telefone: Lei 14.534/2023',
+  'POSTAL_ADDRESS = ObjectIdentifier("2.5.4.16")',
+  ...'test__EventCollection__switch_orientation_2x test_killRequestedWithPIDFileNotAnInt test_disconnectHYBRID_INIT_invalidX25519Key test_validIPv4HeaderResolves_getPeerHost'
+    .split(' ')
+    .map((name) => `def ${name}(self):`),
 ])('%j contains no certain value', (text) => {
   expect(certain(text)).toEqual([])
 })
@@ -137,4 +168,70 @@ it('a hidden @ needs a name and a domain', () => {
     'meet (at) noon',
   ])
     expect(certain(text)).toEqual([])
+})
+
+/** What files of messages, styles, tests and settings assign to a name for a password or a key. */
+const standIns = {
+  placeholders: () => {
+    const id = d.below(90_000)
+    return some([
+      `crwdns${id}:0crwdne${id}:0`,
+      `crwdns${id}-1:0{0}crwdne${id}-1:0`,
+      `%(code${d.below(9)})s`,
+      `i18n:password${d.below(9)}`,
+    ])
+  },
+  patterns: () =>
+    some(['#,##0.00', '#,##0.###', '(#,##0.00)', '^[A-Z0-9]+$', '^(?=.*[A-Z]).{8,}$', 'a-zA-Z0-9_-', 'A-Za-z0-9']),
+  rules: () => `required|min:${d.below(9) + 1}|max:${d.below(90) + 10}`,
+  styles: () =>
+    some([
+      `text-gray-${d.below(9) + 1}00`,
+      `calc(100%-${d.below(9)}px)`,
+      `rgba(0,0,0,.${d.below(9)})`,
+      `icon-${d.below(90) + 10}`,
+      'lock_24px',
+    ]),
+  types: () =>
+    some(['ISO-8859-1', 'windows-1252', '3des-cbc', 'application/json;v=1', `msg_00${d.below(90) + 10}_pwd`]),
+  limits: () => `${d.below(90) + 1}/m/ip,${d.below(9) + 1}/m/key`,
+  migrations: () => `00${d.below(90) + 10}_${some(words)}_${some(words)}`,
+  'code points': () => `1F${d.below(900) + 100}-FE0F`,
+  accents: () => some(['Ṗåşşŵöŕđ1', '⟦Ṕåşşŵöŕđ1⟧', 'Šéčřéť9']),
+}
+it.each(Object.entries(standIns))('%s in place of a secret are no secrets', (_, make) => {
+  for (let round = 0; round < 40; round += 1) {
+    const value = make()
+    for (const place of [
+      '"password": "§"',
+      'password: §',
+      "password = '§'",
+      '"apiToken": "§"',
+      'msgid "Password"\nmsgstr "§"',
+      'Passwort: §',
+    ]) {
+      const text = place.replace('§', () => value)
+      expect([text, certain(text)]).toEqual([text, []])
+    }
+  }
+})
+
+it('finds values that resemble placeholders, sums and colors', () => {
+  for (const text of [
+    'password: "Größe-2024x"',
+    'mk: Tr0ub4dor8xQ9',
+    'PW: Tr0ub4dor8xQ9',
+    'db_PW=Tr0ub4dor8xQ9',
+    'password: żółw-1984',
+    'password: 36403_blue_cloud',
+    'password == "Tr0ub4dor8xQ9"',
+    'Tel:[1]+49 30 45678912',
+    'user/13912345670',
+    'cc4539578763621486',
+    'myCard4539578763621486',
+    'ip 2391:304::7;2001:470:1:18::119;',
+    'ip from 84.23.11.9 Object',
+    'token 0x7268d15bd36fc079aa104ef3a2be25239c71a577',
+  ])
+    expect([text, certain(text).length]).toEqual([text, 1])
 })

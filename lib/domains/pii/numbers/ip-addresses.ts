@@ -4,7 +4,7 @@ import { finding, lowConfidence, type SensitiveFinding } from '#lib/domains/pii/
 const octets = /(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)){3}/y
 /** Words before a version, a section or an object identifier of four numbers. */
 const versioned =
-  /(?:versions?|releases?|builds?|firmware|revision|sections?|chapters?|clauses?|articles?|figures?|tables?|items?|steps?|appendix|paragraphs?|requirements?|rules?|level|§{1,2}|\bv|\bver|\brev|\boid|\bsec|版本|第|章节|バージョン|верси[яи]|abschnitt|kapitel|\bchrom(?:e|ium)|firefox|safari|electron|webview|webkit|gecko)["'\x60]?(?:attribute|number|info|string|range|prefix)?["'\x60(]{0,2}\s{0,2}[.:=>#]{0,2}\s{0,2}["'\x60(v]{0,2}$/i
+  /(?:versions?|releases?|builds?|firmware|revision|sections?|chapters?|clauses?|articles?|figures?|tables?|items?|steps?|appendix|paragraphs?|requirements?|rules?|level|spec(?:ification)?|standard|sect|objectidentifier|802\.\d{1,2}\S{0,6}|html5?|§{1,2}|\bv|\bver|\brev|\boid|\bsec|版本|第|章节|バージョン|верси[яи]|abschnitt|kapitel|\bchrom(?:e|ium)|firefox|safari|electron|webview|webkit|gecko)["'\x60]?(?:attribute|number|info|string|range|prefix)?["'\x60(]{0,2}\s{0,2}[.:=>#]{0,2}\s{0,2}["'\x60(v]{0,2}$/i
 /** `update V8 to 13.6.233.8`, `"v8":"4.5.103.30"`. */
 const upgraded = /(?:updat|upgrad|bump|patch|downgrad)\w{0,4} [^\n]{0,32}\bto [`"']?v?$|\bv8["']?\s?[:=]\s?["']$/i
 /** A product before its version: `Chrome/125.0.0.0`, `pkg@1.2.3.4`, `>=1.2.3.4`. */
@@ -55,6 +55,8 @@ function looksNumbered(text: string, written: string, start: number, end: number
     (parts[0] ?? 0) < 3 ||
     /\.0\.0$/.test(written)
   if (/^[-+]\d{0,4}[a-z]/i.test(text.slice(end, end + 6))) return true
+  // A section of ECMAScript: `19.1.3.6 Object.prototype.toString()`.
+  if (/^ [A-Z]\w{2,30}\.prototype/.test(text.slice(end, end + 42))) return true
   const isTyped = /^(?:\/\d|:\d{2,5}(?!\d))/.test(text.slice(end, end + 7))
   const isAnnounced =
     announced.test(before) && !(isFew && /versions?(?:[\s:=v"']{0,4}|\b[^\n]{0,16} ["'] ?)$/i.test(before))
@@ -140,6 +142,9 @@ export function ipv6Around(text: string, colon: number): SensitiveFinding | unde
   return ipv6From(text, start)
 }
 
+/** Text of a source map: numbers between semicolons, with signs for jumps. */
+const ofMap = /^(?:[\d:;-]|:[io])+$/
+
 /** The IPv6 address that starts here. */
 function ipv6From(text: string, start: number): SensitiveFinding | undefined {
   let end = start
@@ -149,6 +154,8 @@ function ipv6From(text: string, start: number): SensitiveFinding | undefined {
   while (/[.]$|[^:]:$/.test(written)) written = written.slice(0, -1)
   const groups = groupsOf(written)
   if (groups === undefined || !isAddress(written, groups)) return undefined
+  // A source map of a compiler: `;2391:304::-;2509:7;`
+  if (text.charCodeAt(start - 1) === 59 && ofMap.test(text.slice(Math.max(0, start - 12), end + 12))) return undefined
   const found = finding('ip', start, start + written.length, 0.9)
   const isOfNoHost = isOfNobody(groups) || isNetwork(text, start + written.length, /::$|:0:0$/.test(written))
   return ofManyV6.test(written) || isOfNoHost ? lowConfidence(found) : found

@@ -20,6 +20,8 @@ const date = new RegExp(
 )
 /** A range of years, a time after a year. */
 const years = /^(?:19|20)\d\d ?[-/–—] ?(?:(?:19|20)\d\d|\d\d(?!\d| \d))/
+/** The number of a law: `Lei 14.534/2023`. */
+const law = /^\d{1,3}(?:\.\d{3})+\/(?:19|20)\d\d(?!\d)/
 /** A count rather than a phone number: long and in one piece without a leading zero, or a round number. */
 const counted = /^[1-9]\d{11,}$|0{6}$|^00\d{0,2}0{4}$/
 /** Digits that documentation uses: rising digits, one digit repeated, the numbers of the USA that are reserved for fiction. */
@@ -142,6 +144,8 @@ export function internationalAt(text: string, at: number): SensitiveFinding | un
   if (text.charCodeAt(at - 1) === 43) return undefined
   if (isAlphanumeric(text, at - 1) && !gluedCue.test(text.slice(Math.max(0, at - 12), at))) return undefined
   if (!isDigit(text, at + 1) && text.charCodeAt(at + 1) !== 40) return undefined
+  // A sum: `n[0]+3614090360`.
+  if (text.charCodeAt(at - 1) === 93 && /\w\[\w{1,12}\]$/.test(text.slice(Math.max(0, at - 15), at))) return undefined
   const groups = groupsAt(text, at, true)
   if (
     groups === undefined ||
@@ -174,6 +178,10 @@ const isCount = (text: string, start: number): boolean => /[\w\])] = $/.test(tex
 const roundRange = /^[1-9]\d?00 ?[-–] ?[1-9]\d{1,2}00(?!\d)/
 /** The number of a release, which people also give in support. */
 const version = /^\d{1,3}\.\d{1,3}\.\d{4,6}(?![\d.])/
+
+/** The address of a page before the number that identifies it: `https://forum.host/topic/`. */
+const ofPage =
+  /https?:\/\/[^\s"'<>]{3,100}\/(?:topics?|threads?|questions?|status(?:es)?|issues?|comments?|posts?|articles?|news|videos?|items?|products?|releases?|assets|builds?|runs?|jobs?|events?|groups?|pages?|id|[aptdq])\/$/i
 
 /** 2 ** 34 has the form of a mobile number of mainland China. */
 const powerOfTwo = '17179869184'
@@ -226,6 +234,7 @@ export function nationalAt(text: string, start: number, length: number, cue: Pho
     if (written !== undefined && !isAlphanumeric(text, start + written.length)) {
       const digits = written.replace(/\D/g, '')
       const isNoPhone =
+        ofPage.test(text.slice(Math.max(0, start - 120), start)) ||
         isLiteral(text, start, start + written.length) ||
         ((cue.end < 0 || start - cue.end > 3) && isCount(text, start)) ||
         ((cue.end < 0 || start - cue.end > 24) && isQuantity(text, start, start + written.length))
@@ -256,7 +265,8 @@ export function nationalAt(text: string, start: number, length: number, cue: Pho
   const written = text.slice(from, last)
   // A date begins with one or two digits or a year; the others begin with another digit than zero.
   const isLong = lead === 48 && isDigit(text, start + 1) && isDigit(text, start + 2)
-  if (!isLong && (date.test(written) || years.test(written) || roundRange.test(written))) return undefined
+  if (!isLong && (date.test(written) || years.test(written) || law.test(written) || roundRange.test(written)))
+    return undefined
   if (groups.digits.startsWith('00')) {
     const found = callable(text, from, groups, (digits) => isInternationalNumber(digits.slice(2)))
     if (found) return phone(text, from, found.end, found.digits, 0.85)

@@ -213,7 +213,7 @@ const lineEnd = /["'\x60*_]{0,3}[ \t]{0,8}(?:\r?\n|$)/y
 const inTable = /(?:^|\n)[ \t>]{0,8}\|[^\n]{0,60}$/
 /** Up to three words between the name and its value, then a colon or a verb: `Password for the admin: x`, `the password is x`. */
 const inSentence = new RegExp(
-  String.raw`["'”»)]?(?:\s[(]?[\p{L}\p{N}’'@._-]{1,24}[)]?){0,4}?(?<sign>["'”»)*_\x60\]]{0,3}\s?(?::=|=>|->|[:=])(?!/)|\s{0,2}(?:(?:${copulas})(?![\p{Script=Latin}])|(?:${otherCopulas})))\s{0,2}`,
+  String.raw`["'”»)]?(?:\s[(]?[\p{L}\p{N}’'@._-]{1,24}[)]?){0,4}?(?<sign>["'”»)*_\x60\]]{0,3}\s?(?::=|=>|->|[:=](?!=))(?!/)|\s{0,2}(?:(?:${copulas})(?![\p{Script=Latin}])|(?:${otherCopulas})))\s{0,2}`,
   'iuy',
 )
 /** After an option of a command the value follows a space: `--password x`, `-Password x`, `ENV DB_PASSWORD x`, `login x password y`. */
@@ -235,6 +235,20 @@ const isKeyName = (text: string, start: number, end: number): boolean => {
   const word = text.slice(start, end)
   if (/(?:api|secret|access|auth|private)[_-]?$/i.test(lead) && /^(?:key|token|secret)$/i.test(word)) return true
   return /[A-Z\d]_$/.test(lead) && /^(?:TOKEN|SECRET)$/.test(word) && !/(?:CSRF|XSRF|DEVICE|REQUEST|TRACE)_$/.test(lead)
+}
+
+const isCapitals = (text: string, start: number, end: number): boolean => /^[A-Z]+$/.test(text.slice(start, end))
+
+/** Whether the value is a member with the name to which it is assigned: `PrivateKeyV2 = library.keys.PrivateKeyV2`. */
+function isOwnMember(value: string, lead: string): boolean {
+  const name = value.slice(value.lastIndexOf('.') + 1)
+  if (name === '' || name === value || !lead.endsWith(name)) return false
+  return /^[\w$.]+$/.test(value) && !/[\w$]/.test(lead.charAt(lead.length - name.length - 1))
+}
+/** Whether data in an encoding with signs (Base85) surrounds the position. */
+const isInBlob = (text: string, at: number): boolean => {
+  const lead = text.slice(Math.max(0, at - 32), at)
+  return lead.length === 32 && !/\s/.test(lead) && lead.replace(/[A-Za-z\d"',:]/g, '').length > 7
 }
 
 const endOf = (pattern: RegExp, text: string, at: number): number | undefined => {
@@ -324,17 +338,23 @@ export function assignedSecretAt(text: string, keyword: string, start: number): 
     if (nameStop === undefined || isLetter(text, nameStop) || text.charAt(nameStop) === '_') return undefined
     const before = text.charAt(start - 1)
     if (isShort || keyword.length < 4) {
+      // `en-PW` is a locale; `"mk": …` and `flag_mk` are entries of a list of languages.
+      if (/(?:^|[^A-Za-z])[a-z]{2,3}-$/.test(text.slice(Math.max(0, start - 5), start)) && isCapitals(text, start, end))
+        return undefined
+      if (keyword === 'mk' && /["'\w-]/.test(before)) return undefined
       const isCamel = /[a-z\d]/.test(before) && /[A-Z]/.test(text.charAt(start))
       if (/[\p{L}\d]/u.test(before) && !isCamel) return undefined
     } else if (!isPassword && letter.test(before) && !/[a-z]/i.test(before)) return undefined
   }
   const lead = text.slice(Math.max(0, start - 48), start)
-  if (!isPassword && identifier.test(lead)) return undefined
+  if (!isPassword && (identifier.test(lead) || /(?:[a-z]Id|[_-]id)[_-]?$/.test(lead))) return undefined
   if (otherName.test(lead) || resource.test(lead)) return undefined
 
   const judge = (written: Written | undefined, isSentence: boolean): AssignedSecret | undefined => {
     if (written === undefined || isCode(text, written)) return undefined
     const value = unescaped(text.slice(written.start, written.end))
+    if (!written.isQuoted && isOwnMember(value, text.slice(Math.max(0, start - 48), nameStop ?? end))) return undefined
+    if (!written.isQuoted && keyword.length < 4 && isInBlob(text, start)) return undefined
     const isStrong = () => isGenerated(value) || (isUniqueId(value) && isKeyName(text, start, end))
     const needsKey = !isPassword && !isShort
     if (needsKey && !isStrong()) return undefined

@@ -116,12 +116,14 @@ function keyAt(
 
 const assignment = /[ \t\w.-]{0,30}(?:\\?["'`]|\]){0,2}\s{0,3}(?:=>|:=|\?=|={1,3}|:)\s{0,3}(?:\\?["'`]){0,3}/y
 /** A value that is a key because a vendor's name, which ends at `end`, precedes it. */
-function namedKey(text: string, end: number, forms: readonly Form[]): SensitiveFinding | undefined {
+function namedKey(text: string, name: string, end: number, forms: readonly Form[]): SensitiveFinding | undefined {
   assignment.lastIndex = end
   if (!assignment.test(text)) return undefined
   const start = assignment.lastIndex
   // `--scan-id=` names a number of something.
   if (/[-_ .]ids?[^A-Za-z0-9]{1,8}$/i.test(text.slice(end, start))) return undefined
+  // `exports.AirtableOAuth2Api = AirtableOAuth2Api`
+  if (text.slice(start, start + name.length).toLowerCase() === name) return undefined
   for (const { pattern, isPadded } of forms) {
     pattern.lastIndex = start
     const value = pattern.exec(text)?.[0]
@@ -134,6 +136,17 @@ function namedKey(text: string, end: number, forms: readonly Form[]): SensitiveF
 /** Whether a long text in Base64 continues here: a slash or a plus sign in it ends no word. */
 const isInEncoding = (text: string, start: number): boolean =>
   /[/+]/.test(text.charAt(start - 1)) && /^[A-Za-z0-9+/]{40}$/.test(text.slice(Math.max(0, start - 40), start))
+
+const wordInName = /[a-z]{3,}/g
+/** Whether the key is the name of a test: a function, or parts that are mainly words: `test_EventCollection_switch_orientation_2x`. */
+function isNameOfTest(text: string, { start, end }: SensitiveFinding): boolean {
+  const isFunction =
+    text.charAt(end) === '(' || /(?:def|func|function|void|fn) $/.test(text.slice(Math.max(0, start - 9), start))
+  if (isFunction) return true
+  const body = text.slice(start + 'test_'.length, end)
+  const letters = body.match(wordInName)?.reduce((sum, { length }) => sum + length, 0) ?? 0
+  return body.includes('_') && letters >= body.length * 0.6
+}
 
 /** A name that somebody wrote directly before a key: `tokenghp_…`. */
 const gluedName = /(?:^|[^A-Za-z0-9])(?:token|key|secret|password|bearer|auth|pat)$/i
@@ -148,14 +161,14 @@ export function vendorKeysAt(text: string, keyword: string, start: number, findi
     for (let from = Math.max(0, start - form.lead); from <= start - form.leastLead; from++) {
       if (form.lead > 0 && isAlphanumeric(text, from - 1) && !beginsWord(text, from)) continue
       const key = keyAt(text, from, keyword, form)
-      if (key === undefined) continue
+      if (key === undefined || (keyword === 'test_' && isNameOfTest(text, key))) continue
       findings.push(key)
       break
     }
   }
   const forms = named.get(keyword)
   if (forms === undefined) return
-  const key = namedKey(text, end, forms)
+  const key = namedKey(text, keyword, end, forms)
   if (key) findings.push(key)
 }
 
