@@ -57,7 +57,7 @@ export interface ErasureOptions {
   addWords?(texts: readonly string[]): Promise<void>
   /** How often verification found residue in this run and sent it back. From 1 on, search every text instead of an index. */
   round?: number
-  /** The projects of the erased words, for a run that is over and whose rows no longer exist. */
+  /** The projects of the erased words, for a repeated search: the rows that name them may no longer exist. */
   projects?: readonly string[]
   /**
    * None of its items existed at planning, so missing items are not counted. On all other pages every item counts, because a crash may
@@ -229,9 +229,17 @@ export interface DataSource {
   countsAs?(item: ItemId): 'erased' | 'found' | 'nothing'
   /**
    * How much of the scope or of the planned items remains, found by other queries than those of `erase`; 0 when everything is erased.
-   * Records under legal hold do not count.
+   * Records under legal hold do not count. `projects`: those of the erased words, if other pages name them.
    */
-  residue(scope: ErasureScope, items: readonly ItemId[], now: Date, words?: ErasedWords): Promise<number>
+  residue(
+    scope: ErasureScope,
+    items: readonly ItemId[],
+    now: Date,
+    words?: ErasedWords,
+    projects?: readonly string[],
+  ): Promise<number>
+  /** The projects that items name, for the pages of the same erasure that name none. */
+  projectsIn?(items: readonly ItemId[]): string[]
   /**
    * What an erasure cannot search in its store, for the receipt: encrypted, compressed or binary values, embeddings. `results`: the
    * further counts of the run's step.

@@ -4,13 +4,22 @@
 import { createClient } from '@redis/client'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { operator } from '#lib/operator/operator.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { storedInThread } from '#lib/testing/checkpoints.ts'
 import { versionedBucket } from '#lib/testing/connected-stores.ts'
 import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
 import { issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
-import { dataOf, type MadeProject, madeConversation, madeMessage, madeProject } from '#lib/testing/projects.ts'
+import {
+  dataOf,
+  type MadeProject,
+  madeConversation,
+  madeMember,
+  madeMessage,
+  madeProject,
+  reported,
+} from '#lib/testing/projects.ts'
 import { isRedisInstalled, startRedis, type TestRedis } from '#lib/testing/redis.ts'
 import { sampledRuns, sampleSeed } from '#lib/testing/sampling.ts'
 import { isInstalled } from '#lib/testing/services/installed.ts'
@@ -24,6 +33,8 @@ let threads: TestDatabase
 let bucket: Awaited<ReturnType<typeof versionedBucket>>
 let client: ReturnType<typeof opened>
 let test: TestApp
+/** Where the next erasure stops once. */
+let stopsAt: string | undefined
 const opened = (url: string) => createClient({ url })
 beforeAll(async () => {
   if (!isReady) return
@@ -36,12 +47,22 @@ beforeAll(async () => {
   await client.connect()
   const checkpoints = new URL(threads.ownerUrl)
   checkpoints.searchParams.set('schema', 'langgraph')
-  test = await testApp({
-    KP_REDIS_URL: redis.url,
-    KP_OBJECTS_URL: bucket.url,
-    KP_CHECKPOINTS_URL: checkpoints.href,
-    KP_POINTER_PREFIXES: 'app:answers:,app-uploads/',
-  })
+  test = await testApp(
+    {
+      KP_REDIS_URL: redis.url,
+      KP_OBJECTS_URL: bucket.url,
+      KP_CHECKPOINTS_URL: checkpoints.href,
+      KP_POINTER_PREFIXES: 'app:answers:,app-uploads/',
+    },
+    undefined,
+    {
+      interrupt(point) {
+        if (point !== stopsAt) return
+        stopsAt = undefined
+        throw new Error('stopped')
+      },
+    },
+  )
 })
 afterAll(async () => {
   await test?.close()
@@ -247,4 +268,84 @@ it.skipIf(!isReady)(
     )
   },
   14_400_000,
+)
+
+it.skipIf(!isReady)(
+  'a repeated search keeps what others share: a later round, the search a day later, a replay of restored stores',
+  async () => {
+    const project = await madeProject(test)
+    const conversation = await madeConversation(test, project)
+    const person = await madeMember(test, project)
+    const member = await madeMember(test, project)
+    const [mine, theirs] = [sentence(`mine${++sentences}`), sentence(`theirs${sentences}`)]
+    const unknown = 'What somebody wrote without a message.'
+    const message = await madeMessage(test, conversation, person, { content: mine })
+    await madeMessage(test, conversation, member, { content: theirs })
+    const turn = `person 0: ${mine}\nperson 1: ${theirs}`
+    const key = (store: 'cache' | 'objects', name: string) =>
+      `${store === 'cache' ? `app:answers:${project.id}:` : `app-uploads/${project.id}/`}${name}`
+    const put = (store: 'cache' | 'objects', name: string, text: string) =>
+      store === 'cache' ? client.set(key(store, name), text) : bucket.put(key(store, name), text)
+    const stores = ['cache', 'objects'] as const
+    async function write() {
+      for (const store of stores) {
+        await put(store, 'reported', turn)
+        await put(store, 'found', turn)
+        await put(store, `of-${member.accountId}`, turn)
+        await put(store, 'alone', mine)
+      }
+      await put('objects', 'versions', mine)
+      await put('objects', 'versions', unknown)
+      await put('objects', 'reported-versions', mine)
+      await put('objects', 'reported-versions', `person 1: ${theirs}`)
+    }
+    await write()
+    await reported(
+      test,
+      project,
+      project.owner,
+      [...stores.map((store) => [store, 'reported'] as const), ['objects', 'reported-versions'] as const].map(
+        ([store, name]) => ({ source_id: message.id, store, ref: key(store, name) }),
+      ),
+    )
+    async function left(): Promise<Record<string, string>> {
+      const { values } = await dumped([{ project, conversation }])
+      return Object.fromEntries([...values].filter(([name]) => name.includes(project.id)).sort())
+    }
+    const expected = Object.fromEntries(
+      [
+        ...stores.flatMap((store) =>
+          ['reported', 'found', `of-${member.accountId}`].map((name) => [key(store, name), `person 1: ${theirs}`]),
+        ),
+        [key('objects', 'versions'), unknown],
+        [key('objects', 'reported-versions'), `person 1: ${theirs}`],
+      ].sort(),
+    )
+    const engine = test.app.subjectErasures
+    const { runId } = await test.app.db.transaction((tx) =>
+      engine.begin(tx, {
+        requestId: null,
+        requestedBy: 'test',
+        reason: 'user_request',
+        now: test.clock.now(),
+        subject: { account: person.accountId, agents: [] },
+      }),
+    )
+    stopsAt = 'verify.before'
+    const completed = () => engine.complete(runId).catch(() => 'stopped')
+    await expect.poll(completed, { timeout: 120_000 }).toBe('stopped')
+    expect(await left()).toEqual(expected)
+    for (const store of stores) await put(store, 'late', mine)
+    await expect.poll(completed, { timeout: 120_000 }).toBe('done')
+    expect(await left()).toEqual(expected)
+
+    for (const store of stores) await put(store, 'later', mine)
+    test.clock.advance(25 * 3_600_000)
+    await engine.recheck(runId)
+    expect(await left()).toEqual(expected)
+
+    await write()
+    expect(await operator(test.app).replayErasures()).toMatchObject({ unsearched: [] })
+    expect(await left()).toEqual(expected)
+  },
 )

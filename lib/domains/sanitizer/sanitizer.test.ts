@@ -436,6 +436,18 @@ describe('prompt injection', () => {
   })
 })
 
+it.each([
+  ['<div/@-->', ''],
+  ['<script/@x.y>', ''],
+  ['a <script/a@example.org>b</script>', 'a b'],
+  ['<iframe/+tag@example.org>x', 'x'],
+  ['<jane/work@example.org>', '<jane/work@example.org>'],
+  ['<div@example.org>', '<div@example.org>'],
+  ['<https://example.org/@jane>', '<https://example.org/@jane>'],
+])('Markdown: %j is a tag if an element stands before the slash, and an address otherwise', (text, left) => {
+  expect(markdown(text)).toBe(left)
+})
+
 const PIECES =
   '< < > > / b a script div x k ! -- - <!-- --> ? ?> " \' = &onclick=1 &href= ` `` ``` ~~~ | |--|--| \\ lin <b> </b> <String> && SYS <div http: @ .c \u0338 \u212A \u1FEF \u037E e\u0301 \u0301'
     .split(' ')
@@ -490,7 +502,7 @@ describe('for any text', () => {
 
   it('plain without code: no element, handler or comment remains', () => {
     // `\\k<name>` is a name in a regular expression.
-    const withoutCode = nasty.map((text) => text.replace(/[`~\u1FEF\\]| {4,}/g, ''))
+    const withoutCode = nasty.map((text) => text.replace(/[`~\u1FEF\\]/g, '').replace(/ {4,}/g, ''))
     fc.assert(
       fc.property(withoutCode, (text) => {
         const left = outcome(text, 'plain') ?? ''
@@ -505,7 +517,8 @@ describe('for any text', () => {
   it('markdown without code: no tag of an element remains', () => {
     fc.assert(
       fc.property(
-        nasty.map((text) => text.replace(/[`~\u1FEF]| {4,}/g, '')),
+        // Without the other characters, spaces beside them are an indentation.
+        nasty.map((text) => text.replace(/[`~\u1FEF]/g, '').replace(/ {4,}/g, '')),
         (text) => {
           expect(outcome(text, 'markdown') ?? '').not.toMatch(
             /(?<!\\[kg])<\/?script(?=[\s/>])[^>]*>|(?<!\\|\\[kg])<\/?div(?=[\s/>])[^>]*>|<!--/i,

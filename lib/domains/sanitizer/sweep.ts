@@ -133,7 +133,8 @@ class Sweep {
   #tag(start: number, limit: number, codeEnd: number): Cut | undefined {
     const name = nameAt(this.#text, start)
     if (this.#kind === 'markdown' && this.#linkSign.before(start + 2, start + LINK_REACH)) {
-      if (this.#isAutolink(start)) return undefined
+      // The name of an element before a slash begins a tag for every browser, even if an address may begin alike.
+      if (!(name && isTagName(name.word)) && this.#isAutolink(start)) return undefined
       if (this.#matches(OTHER_LINK, start)) return { start, end: OTHER_LINK.lastIndex, what: 'tag' }
     }
     const closing = this.#closing(start)

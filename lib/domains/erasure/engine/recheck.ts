@@ -79,7 +79,8 @@ const erasePageAgain = (
     // counts a deletion twice.
     const key = `${runId}:${dataSource.name}:${page.page}:late:${run.recheckAt?.getTime()}:${run.lateFound}`
     const words = await deps.words.of(tx, runId)
-    const options: ErasureOptions = { key, redacts: run.redacts, round: 1, now, ...(words && { words }) }
+    const projects = await deps.words.projectsOf(tx, runId)
+    const options: ErasureOptions = { key, redacts: run.redacts, round: 1, projects, now, ...(words && { words }) }
     const items = await withoutReused(tx, dataSource, page.items, now)
     const { count, results, mentions, unreadable = [] } = erasedOf(await dataSource.erase(nobodys, items, tx, options))
     await noteMentions(tx, runId, mentions)

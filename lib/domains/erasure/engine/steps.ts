@@ -97,12 +97,15 @@ async function eraseNextPage(
   const { items, isWatched } = page
   const key = `${runId}:${dataSource.name}:${page.page}:${run.planId}`
   const words = dataSource.isShared ? await deps.words.of(tx, runId) : undefined
+  // In a repeated round the rows may be gone, and a page does not have the search terms of the other pages.
+  const projects = words && run.rounds > 0 ? await deps.words.projectsOf(tx, runId) : undefined
   const options: ErasureOptions = {
     key,
     redacts: run.redacts,
     isWatched,
     round: run.rounds,
     now: now(),
+    ...(projects && { projects }),
     ...(words && { words, addWords: (texts: readonly string[]) => deps.words.add(tx, runId, texts) }),
   }
   const identities = await identitiesOf(tx, dataSource, items)

@@ -30,6 +30,8 @@ export interface RunFingerprints {
   add(tx: Transaction, runId: string, texts: readonly string[]): Promise<void>
   /** Undefined when the run erases no texts. */
   of(tx: Transaction, runId: string): Promise<ErasedWords | undefined>
+  /** The projects that contained the texts. Afterwards the rows no longer name them. */
+  projectsOf(tx: Transaction, runId: string): Promise<string[]>
   /**
    * The fingerprints in the form that the ledger stores; undefined when the run erases no texts. `isChanged`: they
    * changed after they were first stored.

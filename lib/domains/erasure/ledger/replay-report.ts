@@ -38,13 +38,13 @@ const eraseRow = (
   dataSource: DataSource,
   items: readonly ItemId[],
   { intent }: Committed<RunIntent>,
-  words: ErasedWords,
+  { words, projects }: { words: ErasedWords; projects: readonly string[] },
 ): Promise<number> =>
   db.transaction(async (tx) => {
     if (await isHeld(tx, intent)) return 0
     const at = now()
     const again = newId('run')
-    const options = { key: `${again}:${dataSource.name}:0`, redacts: false, round: 1, words, now: at }
+    const options = { key: `${again}:${dataSource.name}:0`, redacts: false, round: 1, words, projects, now: at }
     const { count, results } = erasedOf(await dataSource.erase(nobodys, items, tx, options))
     await dataSource.forget?.(again)
     if (count > 0)
@@ -69,8 +69,14 @@ function newSearch(deps: RestoredStores, of: ReadonlyMap<string, Committed<RunIn
   const unsearched = new Map<string, UnconfirmedErasure>()
   /** Encoded fingerprints by receipt; the last entry is complete. */
   const fingerprints = new Map<string, string>()
-  const residueOf = (dataSource: DataSource, items: readonly ItemId[], words: ErasedWords): Promise<number> =>
-    items.length === 0 ? Promise.resolve(0) : dataSource.residue(nobodys, items, now(), words)
+  /** The projects of each receipt, which only some of its rows name. */
+  const projects = new Map<string, Set<string>>()
+  const residueOf = (
+    dataSource: DataSource,
+    items: readonly ItemId[],
+    words: ErasedWords,
+    of?: readonly string[],
+  ): Promise<number> => (items.length === 0 ? Promise.resolve(0) : dataSource.residue(nobodys, items, now(), words, of))
   const wordsOf = (ids: readonly string[]): ErasedWords =>
     deps.words.read([...new Set(ids)].flatMap((id) => fingerprints.get(id) ?? []))
   const own = (dataSource: DataSource, items: readonly ItemId[]): Promise<ItemId[]> =>
@@ -79,12 +85,12 @@ function newSearch(deps: RestoredStores, of: ReadonlyMap<string, Committed<RunIn
   async function searchRow(dataSource: DataSource, row: ItemsRow): Promise<void> {
     const one = of.get(row.id)
     const items = await own(dataSource, row.items)
-    const words = wordsOf([row.id])
-    if (!one || (await residueOf(dataSource, items, words)) === 0) return
-    if ((await eraseRow(deps, dataSource, items, one, words)) > 0) erased.add(row.id)
+    const known = { words: wordsOf([row.id]), projects: [...(projects.get(row.id) ?? [])] }
+    const isLeft = async () => (await residueOf(dataSource, items, known.words, known.projects)) > 0
+    if (!one || !(await isLeft())) return
+    if ((await eraseRow(deps, dataSource, items, one, known)) > 0) erased.add(row.id)
     else if (await db.transaction((tx) => isHeld(tx, one.intent))) return
-    if ((await residueOf(dataSource, items, words)) > 0)
-      throw new Problem('unavailable', `${dataSource.name} still has erased records.`)
+    if (await isLeft()) throw new Problem('unavailable', `${dataSource.name} still has erased records.`)
   }
 
   return {
@@ -94,6 +100,11 @@ function newSearch(deps: RestoredStores, of: ReadonlyMap<string, Committed<RunIn
         const all = rows.flatMap((row) => row.items)
         const words = wordsOf(rows.map(({ id }) => id))
         if ((await residueOf(dataSource, await own(dataSource, all), words)) === 0) return
+        for (const { id, items } of rows) {
+          const named = projects.get(id) ?? new Set()
+          for (const project of dataSource.projectsIn?.(items) ?? []) named.add(project)
+          projects.set(id, named)
+        }
         for (const row of rows) await searchRow(dataSource, row)
       } catch (error) {
         // An unavailable store must not block the others. The result tells the caller to repeat the replay.

@@ -174,6 +174,7 @@ async function residueOfEntries(
   items: readonly string[],
   now: Date,
   words: ErasedWords | undefined,
+  further: readonly string[] = [],
 ): Promise<number> {
   const { about, chosen: chosenItems, who, key, within } = itemsByKind(items)
   const chosen = chosenItems.map(chosenOf)
@@ -182,7 +183,7 @@ async function residueOfEntries(
   await requireConnectedStores(ports.whatIsMissing)
   const part = scopePart(scope)
   const { anchors, recorded } = splitWithin(within)
-  const projects = [...projectsAmong(anchors), ...(part ? [part.project] : [])]
+  const projects = [...new Set([...projectsAmong(anchors), ...(part ? [part.project] : []), ...further])]
   const space = await db.transaction((tx) => cacheKeySpace(ports, tx, projects, recorded))
   const wordDecider = words && !words.isEmpty ? valueDeciderIn(db, undefined, words, { projects, now }) : undefined
   const left = await namesInIndex(ports, [...indexedIds(about, chosen), ...who])
@@ -511,7 +512,8 @@ export function cacheDataSource(ports: CacheSourcePorts): DataSource {
       )
       return items.filter((item) => theirs.has(item))
     },
-    residue: (scope, items, now, words) => residueOfEntries(ports, scope, items, now, words),
+    residue: (scope, items, now, words, projects) => residueOfEntries(ports, scope, items, now, words, projects),
+    projectsIn: (items) => projectsAmong(itemsByKind(items).within),
     read: cacheReader(ports),
     notSearched(results) {
       const { cacheBinary = 0, cacheOutside = 0, cacheLasting = 0 } = results

@@ -218,6 +218,7 @@ async function residueOfObjects(
   items: readonly string[],
   now: Date,
   words: ErasedWords = new Fingerprints(),
+  further: readonly string[] = [],
 ): Promise<number> {
   const { db, objects } = ports
   const part = scopePart(scope)
@@ -225,7 +226,7 @@ async function residueOfObjects(
   await requireConnectedStores(ports.whatIsMissing)
   const left = new Set<string>()
   const wanted = termsInItems(items)
-  const projects = [...wanted.projects, ...(part ? [part.project] : [])]
+  const projects = [...new Set([...wanted.projects, ...(part ? [part.project] : []), ...further])]
   const wordDecider = valueDeciderIn(db, undefined, words, { projects, now })
   const named = await db.transaction((tx) => othersOf(tx, 'objects', keysAmong(items), new Set(), now))
   // Keys found by words are read below.
@@ -372,11 +373,15 @@ async function eraseObjects(
   const own = keys.filter(isOurObject)
   const gathered = await gatherObjectTerms(sources, scope, tx, now, 0)
   const others = keys.filter((key) => !isOurObject(key))
+  const reported = keysAmong(items.filter((item) => !isWordsItem(item))).filter((key) => !isOurObject(key))
   const isThere = gathered.sources.size > 0
   const wanted = termsInItems(items)
   const isWide = wanted.ids.length + wanted.chosen.length + wanted.anchors.length > 0
   addTerms(gathered, wanted, scope)
-  for (const project of options?.projects ?? []) gathered.projects.add(project)
+  for (const project of options?.projects ?? []) {
+    gathered.projects.add(project)
+    gathered.anchors.add(project)
+  }
   const words = options?.words && !options.words.isEmpty ? options.words : gathered.words
   const wordDecider = valueDeciderIn(db, tx, words, { projects: gathered.projects, now, erasedIds: gathered.sources })
   const run = options && !options.key.includes(':late:') ? (options.key.split(':')[0] ?? '') : ''
@@ -391,8 +396,9 @@ async function eraseObjects(
       if (isCut) retainedBefore.add(key)
       return isCut
     },
-    // Without rows, the texts of these objects are unknown. An object that contains words of another author now belongs to that author.
-    ...(!isThere && { names: new Map(others.map((key) => [key, unknown])) }),
+    // Without rows, the texts of reported objects are unknown. One that contains words of another author now belongs to that author. In
+    // objects that only words identified, nothing but these words was the erased person's.
+    ...(!isThere && { names: new Map(reported.map((key) => [key, unknown])) }),
   }
   const work = eraser(objects, sought, run, notes)
   const rows = own.length === 0 ? 0 : await objects.erase(own)
@@ -462,7 +468,8 @@ export function objectsDataSource(ports: ObjectsSourcePorts): DataSource {
       const others = await othersOf(tx, 'objects', keysAmong(items), new Set(), now)
       return items.filter((item) => others.has(keyOf(item)))
     },
-    residue: (scope, items, now, words) => residueOfObjects(ports, scope, items, now, words),
+    residue: (scope, items, now, words, projects) => residueOfObjects(ports, scope, items, now, words, projects),
+    projectsIn: (items) => termsInItems(items).projects,
     read: objectReader(ports),
     notSearched({ objectsBinary = 0, objectsLarge = 0, objectsOutside = 0, objectsBeyond = 0 }) {
       const exact = (count: number) => (count < maxUnsearched ? count : null)

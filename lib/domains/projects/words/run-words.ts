@@ -276,6 +276,9 @@ export function runWords(deps: RunWordsDeps) {
 
     of: (tx: Transaction, runId: string): Promise<Fingerprints | undefined> => load(tx, runId),
 
+    projectsOf: async (tx: Transaction, runId: string): Promise<string[]> =>
+      (await tx.erasedWords.findUnique({ where: { runId }, select: { projects: true } }))?.projects ?? [],
+
     async noted(tx: Transaction, runId: string): Promise<{ fingerprints: string; isChanged: boolean } | undefined> {
       const row = await tx.erasedWords.findUnique({ where: { runId } })
       return row
