@@ -4,6 +4,7 @@ import { useMutation } from '@tanstack/react-query'
 import { useRouter } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import { type FormEvent, useRef, useState } from 'react'
+import { useStepUp } from '#components/frame/step-up.tsx'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button, ButtonLink } from '#components/ui/button.tsx'
 import { Field } from '#components/ui/field.tsx'
@@ -26,6 +27,7 @@ type Fault = { field: FieldName; reason: PasswordFault | 'other' | 'wrong' | 'di
 export function PasswordForm({ email, isFirst }: { email: string; isFirst: boolean }) {
   const t = useTranslations('password')
   const router = useRouter()
+  const stepUp = useStepUp()
   const form = useRef<HTMLFormElement>(null)
   const [fault, setFault] = useState<Fault>()
   // The account changes with the answer, and the next step depends on what it was before.
@@ -36,7 +38,7 @@ export function PasswordForm({ email, isFirst }: { email: string; isFirst: boole
     form.current?.querySelector<HTMLInputElement>(`[name="${found.field}"]`)?.focus()
   }
   const change = useMutation({
-    mutationFn: (body: { current_password: string; new_password: string }) => request(changeAt, { body }),
+    mutationFn: (body: { current_password: string; new_password: string }) => stepUp(() => request(changeAt, { body })),
     onSuccess: () => router.refresh(),
     onError: (error) => {
       const issues = error instanceof RequestRefused ? (error.problem.issues ?? []) : []
@@ -59,7 +61,10 @@ export function PasswordForm({ email, isFirst }: { email: string; isFirst: boole
     change.mutate({ current_password: current, new_password: next })
   }
   const errorOf = (field: FieldName) => (fault?.field === field ? t(`faults.${fault.reason}`) : undefined)
-  const refusal = change.error instanceof RequestRefused && !fault ? change.error.problem : undefined
+  const refusal =
+    change.error instanceof RequestRefused && change.error.problem.code !== 'step_up_required' && !fault
+      ? change.error.problem
+      : undefined
 
   if (change.isSuccess)
     return (

@@ -26,8 +26,8 @@ export function useFiling({ hasPassword, isQuiet = false }: { hasPassword: boole
     fault: isMissing ? ('missing' as const) : isWrong ? ('wrong' as const) : undefined,
     isPending: change.isPending,
     answer: change.data,
-    /** The refusal, except for a wrong password, which is shown at its field. */
-    refusal: error instanceof RequestRefused && !isWrong ? error : undefined,
+    /** The refusal, except for a wrong password, which is shown at its field, and for a cancelled confirmation. */
+    refusal: error instanceof RequestRefused && change.problem && !isWrong ? error : undefined,
     file(body: Omit<Body, 'password'>, done: (filed: FiledRequestAnswer) => void) {
       const password = hasPassword ? (input.current?.value ?? '') : undefined
       setMissing(password === '')

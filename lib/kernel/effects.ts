@@ -9,6 +9,7 @@ export const effects = [
   'export-subject',
   'erase-subject',
   'erase-words',
+  'act-on-oneself',
   'change-identity',
   'take-over',
   'confirm-identity',
@@ -232,6 +233,19 @@ export const doors: Readonly<Record<Effect, Doors>> = {
       'clades.keep-terms',
     ],
   },
+  /**
+   * Erases or corrects the account of the caller, or changes how its owner signs in: what a thief of a session would do first. Bodies have
+   * the password of the account.
+   */
+  'act-on-oneself': {
+    consulted: [
+      'filePrivacyRequest',
+      'verifyPrivacyRequest',
+      'expeditePrivacyRequest',
+      'changePassword',
+      'unlinkIdentity',
+    ],
+  },
   /** Changes who somebody is for others: a role, an account, a password that another person sets. */
   'change-identity': {
     inPerson: ['changeUserRole', 'deactivateUser', 'reactivateUser', 'sendUserReset'],
@@ -245,8 +259,6 @@ export const doors: Readonly<Record<Effect, Doors>> = {
       'editAgent',
       'setAgentStatus',
       'setAgentSettings',
-      'unlinkIdentity',
-      'changePassword',
       'usePasswordLink',
       'askForPasswordReset',
       'endUserSessions',

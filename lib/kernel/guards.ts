@@ -84,6 +84,15 @@ export function guardRetention(ctx: GuardedContext, isShorter: boolean): void {
     )
 }
 
+/**
+ * The guard of irreversible acts on one's own account. The caller has verified the password. An account with a second factor needs it too:
+ * a session that was open before, or whose cookie somebody copied, does not pass with the password alone.
+ */
+export function guardOwnAct(ctx: GuardedContext, hasFactor: boolean): void {
+  consulted(ctx, 'act-on-oneself')
+  if (hasFactor) requireRecentPassword(ctx)
+}
+
 /** The guard of privacy requests: identity is confirmed, and subjects are erased, by themselves or by an admin in person. */
 export function guardRequestChange(ctx: GuardedContext, asAdmin: boolean): void {
   consulted(ctx, 'confirm-identity')

@@ -100,7 +100,7 @@ export const changePassword = operation({
   status: 200,
   body: z.strictObject({ current_password: z.string().min(1).max(longestPassword), new_password: NewPassword }),
   output: z.object({ data: z.object({ sessions_ended: z.number().int() }) }),
-  refusals: ['rate_limited', 'wrong_state'],
+  refusals: ['rate_limited', 'wrong_state', 'step_up_required'],
 })
 
 export const confirmPassword = operation({
@@ -109,7 +109,7 @@ export const confirmPassword = operation({
   path: '/api/account/confirm',
   summary: 'Confirm my password',
   description:
-    'For ten minutes, this session can call operations that otherwise return `step_up_required`. An account with a second factor needs it too. Signing in with a password has the same effect.',
+    'For ten minutes, this session can call operations that otherwise return `step_up_required`. An account with a second factor needs it too, and then also for acts on itself that have a password in their body. Signing in with a password has the same effect.',
   permission: 'accounts:person',
   isOpenWithoutSecondFactor: true,
   audit: { action: 'update', resourceType: 'session' },
@@ -193,7 +193,7 @@ export const unlinkIdentity = operation({
   params: z.strictObject({ id: IdentityId }),
   body: z.strictObject({ password: z.string().min(1).max(longestPassword) }),
   output: z.object({ data: z.object({ sessions_ended: z.number().int() }) }),
-  refusals: ['not_found', 'rate_limited', 'wrong_state'],
+  refusals: ['not_found', 'rate_limited', 'wrong_state', 'step_up_required'],
 })
 
 export const revokeSession = operation({

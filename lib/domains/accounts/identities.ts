@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto'
 import type { Transaction } from '#lib/kernel/context.ts'
-import { invalid, Problem } from '#lib/kernel/problem.ts'
+import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { endSessions } from './account-status.ts'
 import { type IdentityView, listIdentities, unlinkIdentity } from './contract.ts'
 import { isFenced, lockAccount } from './links.ts'
-import { accountOf } from './own-account.ts'
-import { countTry, isPassword, type Tries } from './passwords.ts'
+import { accountOf, requireOwnProof } from './own-account.ts'
+import type { Tries } from './passwords.ts'
 import type { Unsuppress } from './ports.ts'
-import { normaliseEmail, passwordChecksPerMinute } from './rules.ts'
+import { normaliseEmail } from './rules.ts'
 import { enqueueNotice } from './writes.ts'
 
 /** Claims of an identity provider about a person (OpenID Connect Core §5.1). */
@@ -123,7 +123,6 @@ export const ownIdentities = (db: Database, { tries }: { tries: Tries }) => ({
 
   unlinkIdentity: mutation(unlinkIdentity, async (ctx, { params: { id }, body }) => {
     const accountId = accountOf(ctx)
-    await countTry(tries, [{ key: `password:${accountId}`, limit: passwordChecksPerMinute }])
     await lockAccount(ctx.tx, accountId)
     const rows = await ctx.tx.accountIdentity.findMany({ where: { accountId, unlinkedAt: null } })
     const row = rows.find(({ issuer, subject }) => idOf(issuer, subject) === id)
@@ -134,8 +133,7 @@ export const ownIdentities = (db: Database, { tries }: { tries: Tries }) => ({
         'wrong_state',
         'You could no longer sign in, because your account has no password. Request an email with a link to set one first. Nothing was changed.',
       )
-    if (!(await isPassword(account.passwordHash, body.password)))
-      throw invalid(['password'], 'is not the password of this account')
+    await requireOwnProof(tries, ctx, { accountId, password: body.password })
     const { issuer, subject } = row
     // The row stays, otherwise the next sign-in would link the identity again by its address.
     await ctx.tx.accountIdentity.update({

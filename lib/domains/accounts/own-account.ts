@@ -1,4 +1,5 @@
 import type { Context, Transaction } from '#lib/kernel/context.ts'
+import { type GuardedContext, guardOwnAct } from '#lib/kernel/guards.ts'
 import { pageOf, parseCursor } from '#lib/kernel/pages.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { passwordStaysRecent } from '#lib/kernel/step-up.ts'
@@ -48,26 +49,31 @@ const countPasswordTry = (tries: Tries, accountId: string): Promise<void> =>
   countTry(tries, [{ key: `password:${accountId}`, limit: passwordChecksPerMinute }])
 
 /**
- * Verifies the password again. Takes the same time for a wrong password and for a deleted account. Attempts are
- * counted together with password changes.
+ * The proof of one's identity for acts on one's own account: the password, and the second factor of an account that has one. Takes the
+ * same time for a wrong password and for a deleted account. Attempts are counted together.
  * @throws Problem `rate_limited`
- * @throws Problem `invalid` at `password`
+ * @throws Problem `invalid` at the field of the password
+ * @throws Problem `step_up_required` until the second factor was shown: see {@link confirmPassword}
  */
-const check =
-  ({ tries }: Pick<AccountsDeps, 'tries'>) =>
-  async (tx: Transaction, accountId: string, password: string): Promise<void> => {
-    await countPasswordTry(tries, accountId)
-    const account = await tx.account.findUnique({ where: { id: accountId }, select: { passwordHash: true } })
-    // Unicode normalisation of a very long text takes minutes.
-    const tried = password.length > longestPassword ? '' : password
-    if (!(await isPassword(account?.passwordHash, tried)))
-      throw invalid(['password'], 'is not the password of this account')
-  }
+export async function requireOwnProof(
+  tries: Tries,
+  ctx: GuardedContext & { tx: Transaction },
+  { accountId, password, field = 'password' }: { accountId: string; password: string; field?: string },
+): Promise<void> {
+  await countPasswordTry(tries, accountId)
+  const account = await ctx.tx.account.findUnique({
+    where: { id: accountId },
+    select: { passwordHash: true, _count: { select: { factors: { where: confirmedFactor } } } },
+  })
+  // Unicode normalisation of a very long text takes minutes.
+  const tried = password.length > longestPassword ? '' : password
+  if (!(await isPassword(account?.passwordHash, tried))) throw invalid([field], 'is not the password of this account')
+  guardOwnAct(ctx, (account?._count.factors ?? 0) > 0)
+}
 
 const change = ({ tries, unsuppress }: Pick<AccountsDeps, 'tries' | 'unsuppress'>) =>
   mutation(changePassword, async (ctx, { body }) => {
     const id = accountOf(ctx)
-    await countPasswordTry(tries, id)
     const account = await ctx.tx.account.findUnique({ where: { id } })
     if (!account) throw new Problem('sign_in_needed')
     if (account.passwordHash === null)
@@ -75,8 +81,7 @@ const change = ({ tries, unsuppress }: Pick<AccountsDeps, 'tries' | 'unsuppress'
         'wrong_state',
         'This account has no password to change. Request an email with a link to set one (POST /api/account/reset). Nothing was changed.',
       )
-    if (!(await isPassword(account.passwordHash, body.current_password)))
-      throw invalid(['current_password'], 'is not the password of this account')
+    await requireOwnProof(tries, ctx, { accountId: id, password: body.current_password, field: 'current_password' })
     const reason = passwordFault(body.new_password, body.current_password, account.email)
     if (reason !== undefined) throw invalid(['new_password'], passwordFaultText[reason])
     const { count: changed } = await ctx.tx.account.updateMany({
@@ -169,7 +174,8 @@ const confirm = ({ tries }: Pick<AccountsDeps, 'tries'>, verification: SecondFac
 
 /** Use cases of people for their own password. */
 export const ownPassword = (db: Database, deps: AccountsDeps) => ({
-  checkPassword: check(deps),
+  requireOwnProof: (ctx: GuardedContext & { tx: Transaction }, accountId: string, password: string) =>
+    requireOwnProof(deps.tries, ctx, { accountId, password }),
   changePassword: change(deps),
   confirmPassword: confirm(deps, secondFactorVerification(db, deps)),
 })

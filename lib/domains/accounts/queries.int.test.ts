@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { anonymousCaller } from '#lib/access/actor.ts'
 import { nextAuthOptions } from '#lib/access/next-auth.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
@@ -114,8 +115,11 @@ describe('the account directory', () => {
   })
 })
 
-describe('checkPassword', () => {
-  const check = (id: string, word: string) => within((tx) => app.app.accounts.checkPassword(tx, id, word))
+describe('requireOwnProof', () => {
+  const check = (id: string, word: string) =>
+    within((tx) =>
+      app.app.accounts.requireOwnProof({ tx, now: app.clock.now(), actor: anonymousCaller('', false).actor }, id, word),
+    )
 
   test('accepts the right password, and returns the same error for wrong, very long and empty ones and unknown accounts', async () => {
     const { id } = await account()

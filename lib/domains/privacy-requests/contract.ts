@@ -185,7 +185,7 @@ export const fileRequest = operation({
     joined: z.array(JoinedRequest),
   }),
   secrets: ['cancel_token'],
-  refusals: ['not_found', 'conflict', 'content_rejected', 'rate_limited', 'scope_too_small'],
+  refusals: ['not_found', 'conflict', 'content_rejected', 'rate_limited', 'scope_too_small', 'step_up_required'],
 })
 
 export const listRequests = operation({
@@ -246,7 +246,7 @@ export const verifyRequest = operation({
   summary: 'Confirm a request with my password',
   body: z.strictObject({ password: Password }),
   output: answered,
-  refusals: ['not_found', 'wrong_state', 'rate_limited'],
+  refusals: ['not_found', 'wrong_state', 'rate_limited', 'step_up_required'],
 })
 
 export const sendRequestLink = operation({
@@ -290,7 +290,7 @@ export const expediteRequest = operation({
     'The erasure begins immediately and cannot be undone. Requested copies that you have not downloaded are erased too.',
   body: z.strictObject({ password: Password }),
   output: answered,
-  refusals: ['not_found', 'wrong_state', 'rate_limited'],
+  refusals: ['not_found', 'wrong_state', 'rate_limited', 'step_up_required'],
 })
 
 const ErasurePlanView = z

@@ -1,5 +1,5 @@
 import type { RequireApproval } from '#lib/kernel/approval.ts'
-import type { Context, PipelinePorts, Transaction } from '#lib/kernel/context.ts'
+import type { Context, MutationContext, PipelinePorts, Transaction } from '#lib/kernel/context.ts'
 import type { SubjectErasures } from '#lib/kernel/erasure-run.ts'
 import type { ProjectPart, Subject } from '#lib/kernel/erasure-scope.ts'
 import type { Basis } from '#lib/kernel/exporter.ts'
@@ -49,8 +49,9 @@ export interface People {
    * Attempts are counted, and a wrong password takes as long as a right one.
    * @throws Problem `rate_limited`
    * @throws Problem `invalid` at `password` for a wrong password
+   * @throws Problem `step_up_required` for an account with a second factor that the session has not shown within ten minutes
    */
-  checkPassword(tx: Transaction, accountId: string, password: string): Promise<void>
+  requireOwnProof(ctx: MutationContext, accountId: string, password: string): Promise<void>
   /**
    * Returns the names of the changed fields.
    * @throws Problem `conflict` when another account uses the address

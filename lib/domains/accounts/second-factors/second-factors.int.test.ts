@@ -2,13 +2,15 @@ import { AuthenticatorEmulator, PasskeysCredentialsMemoryRepository, WebAuthnEmu
 import { Secret, TOTP } from 'otpauth'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
 import { publicUrl } from '#lib/config/env.ts'
+import { doors } from '#lib/kernel/effects.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { blockedBy } from '#lib/testing/blocked.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { type Mailbox, mailbox } from '#lib/testing/mailbox.ts'
-import { type Person, signedIn } from '#lib/testing/people.ts'
+import { type Person, passwordEntered, signedIn } from '#lib/testing/people.ts'
 import { openTestSession, personWithPassword } from '#lib/testing/subjects.ts'
 import { createChallenges } from './passkeys.ts'
 import { challengeLife, codeLock, maxWrongCodes } from './rules.ts'
@@ -348,6 +350,97 @@ describe('second factors', () => {
   })
 })
 
+/** Gives the sessions what one has that was opened before the factor, or whose cookie somebody copied. */
+const asOlderSession = ({ accountId }: Someone) =>
+  test.db.prisma.session.updateMany({ where: { accountId }, data: { signedInWith: null, passwordAt: null } })
+
+describe('an act on one’s own account with the password', () => {
+  /** Calls that succeed with the right password, by operation. The table of effects names all of them. */
+  const acts: Record<string, (person: Someone, password: string) => Promise<[path: string, body: object]>> = {
+    filePrivacyRequest: async (_, password) => [
+      '/api/privacy/requests',
+      { kinds: ['rectification'], changes: { name: 'Somebody else' }, password },
+    ],
+    verifyPrivacyRequest: async (person, password) => {
+      const filed = await test.fetch('POST', '/api/privacy/requests', { ...person, body: { kinds: ['erasure'] } })
+      expect(filed.json.data.state, filed.text).toBe('received')
+      return [`/api/privacy/requests/${filed.json.data.id}/verify`, { password }]
+    },
+    expeditePrivacyRequest: async (person, password) => {
+      await passwordEntered(test, person)
+      const body = { kinds: ['erasure'], password }
+      const filed = await test.fetch('POST', '/api/privacy/requests', { ...person, body })
+      expect(filed.json.data.state, filed.text).toBe('waiting')
+      await asOlderSession(person)
+      return [`/api/privacy/requests/${filed.json.data.id}/expedite`, { password }]
+    },
+    changePassword: async (_, password) => [
+      '/api/account/password',
+      { current_password: password, new_password: 'quite another password 7' },
+    ],
+    unlinkIdentity: async (person, password) => {
+      const link = { issuer: 'https://provider.example', subject: newId('sub'), accountId: person.accountId }
+      await test.db.prisma.accountIdentity.create({ data: { ...link, linkedAt: test.clock.now() } })
+      const { json } = await test.fetch('GET', '/api/account/identities', person)
+      return [`/api/account/identities/${json.data[0].identity_id}/unlink`, { password }]
+    },
+  }
+  const fields = (body: unknown) => (body instanceof z.ZodObject ? Object.keys(body.shape) : [])
+
+  it('is named by the table of effects, with every operation of people that takes their password', () => {
+    const taking = test.app.useCases.filter(({ operation }) =>
+      fields(operation.body).some((field) => field === 'password' || field === 'current_password'),
+    )
+    const named = taking.map(({ operation: { id } }) => id)
+    expect(Object.keys(acts).sort()).toEqual([...(doors['act-on-oneself'].consulted ?? [])].sort())
+    // The step-up itself, and a link of an email that sets a first password or a new one.
+    const others = ['confirmPassword', 'usePasswordLink']
+    expect(named.filter((id) => !others.includes(id)).sort()).toEqual(Object.keys(acts).sort())
+  })
+
+  it.each(Object.keys(acts))('%s needs the second factor too, and changes nothing without it', async (operation) => {
+    const make = acts[operation]
+    if (!make) throw new Error(operation)
+    const [plain, person] = [await signedIn(test), await signedIn(test)]
+    const { codeAt } = await withApp(person)
+    for (const one of [plain, person]) await asOlderSession(one)
+    test.clock.advance(minute)
+    const call = async ([path, body]: [string, object], one: Someone) => {
+      const { status, json } = await test.fetch('POST', path, { ...one, body })
+      return status < 300 ? 'done' : json.code
+    }
+    const stored = async () => {
+      const { rows } = await test.db.pool.query(
+        `SELECT name, password_hash, (SELECT jsonb_agg(r.state ORDER BY r.id) FROM privacy_requests r WHERE r.account_id = a.id) AS requests,
+        (SELECT count(*) FROM account_identities i WHERE i.account_id = a.id AND unlinked_at IS NULL) AS identities
+        FROM accounts a WHERE id = $1`,
+        [person.accountId],
+      )
+      return rows
+    }
+    expect(await call(await make(plain, plain.password), plain)).toBe('done')
+    const right = await make(person, person.password)
+    const before = await stored()
+    const guess = JSON.parse(JSON.stringify(right).replace(person.password, 'a guess'))
+    expect(await call(guess, person)).toBe('invalid')
+    expect(await call(right, person)).toBe('step_up_required')
+    expect(await stored()).toEqual(before)
+    const shown = await test.fetch('POST', '/api/account/confirm', {
+      ...person,
+      body: { password: person.password, code: codeAt() },
+    })
+    expect(shown.status, shown.text).toBe(200)
+    test.clock.advance(10 * minute + 1)
+    expect(await call(right, person)).toBe('step_up_required')
+    await test.fetch('POST', '/api/account/confirm', {
+      ...person,
+      body: { password: person.password, code: codeAt() },
+    })
+    expect(await call(right, person)).toBe('done')
+    expect(await stored()).not.toEqual(before)
+  })
+})
+
 describe('confirming the password', () => {
   const confirm = (person: Someone, factor: Record<string, string> = {}, password = person.password) =>
     test.fetch('POST', '/api/account/confirm', { ...person, body: { password, ...factor } })
@@ -357,10 +450,6 @@ describe('confirming the password', () => {
   }
   const isRecent = async (person: Someone) =>
     (await test.fetch('POST', '/api/account/recovery-codes', { ...person, body: {} })).json.code !== 'step_up_required'
-  /** Gives the present session what one has that was opened before the factor, or whose cookie somebody copied. */
-  const asOlderSession = ({ accountId }: Someone) =>
-    test.db.prisma.session.updateMany({ where: { accountId }, data: { signedInWith: null, passwordAt: null } })
-
   it('needs a code of the account, once, in a session that was opened without it', async () => {
     const person = await signedIn(test)
     const { codeAt } = await withApp(person)
@@ -406,7 +495,8 @@ describe('confirming the password', () => {
     const [plain, person] = [await signedIn(test), await signedIn(test)]
     await withApp(person)
     for (const one of [plain, person]) await asOlderSession(one)
-    for (const one of [plain, person]) expect((await change(one)).status).toBe(200)
+    expect((await change(plain)).status).toBe(200)
+    expect((await change(person)).json.code).toBe('step_up_required')
     expect([await isRecent(plain), await isRecent(person)]).toEqual([true, false])
   })
 

@@ -1,6 +1,7 @@
 import type { Prisma } from '#generated/prisma/client.ts'
 import { plainTextPhrases } from '#lib/domains/sanitizer/sanitizer.ts'
 import type { Actor, Context, MutationContext } from '#lib/kernel/context.ts'
+import { guardOwnAct } from '#lib/kernel/guards.ts'
 import type { Input } from '#lib/kernel/operation.ts'
 import { pageOf, parseCursor } from '#lib/kernel/pages.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
@@ -157,19 +158,20 @@ function requireWriteScope({ kind, scopes }: Actor): void {
     throw new Problem('scope_too_small', 'This operation requires the scope "write".')
 }
 
-/** @throws Problem `invalid` at `password` for a wrong password and for a token */
-async function requirePassword(
-  people: Pick<People, 'checkPassword'>,
-  { actor: { accountId }, tx }: MutationContext,
+/** @throws Problem `invalid` at `password` for a wrong password and for a token; `step_up_required` */
+async function requireOwnProof(
+  people: Pick<People, 'requireOwnProof'>,
+  ctx: MutationContext,
   password: string,
 ): Promise<void> {
+  const { accountId } = ctx.actor
   if (accountId === undefined) throw invalid(['password'], 'is only for people: a token already identifies its agent')
-  await people.checkPassword(tx, accountId, password)
+  await people.requireOwnProof(ctx, accountId, password)
 }
 
 const verify = (deps: PrivacyDeps) =>
   mutation(verifyRequest, async (ctx, { params: { id }, body: { password } }) => {
-    await requirePassword(deps.people, ctx, password)
+    await requireOwnProof(deps.people, ctx, password)
     const row = await lockedOwn(ctx, id)
     const work = workOf(ctx, 'subject')
     return replyAfter(deps, ctx, work, await verifyRequestIn(deps, work, row, 'password'))
@@ -214,7 +216,7 @@ const cancel = (deps: PrivacyDeps) =>
 
 const expedite = (deps: PrivacyDeps) =>
   mutation(expediteRequest, async (ctx, { params: { id }, body: { password } }) => {
-    await requirePassword(deps.people, ctx, password)
+    await requireOwnProof(deps.people, ctx, password)
     const row = await lockedOwn(ctx, id)
     const work = workOf(ctx, 'subject')
     return replyAfter(deps, ctx, work, await expediteRequestIn(deps, work, row, { dropCopies: true }))
@@ -353,7 +355,9 @@ const fileOwnRequest = (deps: PrivacyDeps) =>
     requireScopes(actor, body.kinds)
     requireConsistent(body, isToken)
     const about = await subjectOf(deps, ctx, body)
-    if (body.password !== undefined) await requirePassword(deps.people, ctx, body.password)
+    if (body.password !== undefined) await requireOwnProof(deps.people, ctx, body.password)
+    // Nothing is proven: a link to the address of the subject confirms the request, or the token that identifies its agent.
+    else guardOwnAct(ctx, false)
     const work = workOf(ctx, body.member !== undefined ? 'manager' : 'subject')
     const filed = await fileRequestIn(deps, work, filingOf(deps, ctx, body, about))
     const row = await proveOrSendLink(deps, ctx, work, filed, body)
