@@ -63,7 +63,8 @@ export const sendTest = operation({
   method: 'post',
   path: '/api/admin/outbox/test',
   summary: 'Send a test email to my own address',
-  description: 'Waits until the mail server has accepted or refused it. It is not tried again.',
+  description:
+    'Waits until the mail server has accepted or refused it. It is not tried again. At most five per minute.',
   permission: 'outbox:admin',
   audit: { action: 'create', ...letter },
   limit: 'write',
@@ -75,7 +76,7 @@ export const sendTest = operation({
       reason: z.string().nullable().meta({ description: 'The codes of a failure, for example ECONNREFUSED' }),
     }),
   }),
-  refusals: ['forbidden'],
+  refusals: ['forbidden', 'rate_limited'],
 })
 
 export const readLetter = operation({

@@ -10,6 +10,7 @@ import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 import { madeProject } from '#lib/testing/projects.ts'
+import { testEmailsPerMinute } from './service.ts'
 
 let test: TestApp
 let admin: Person
@@ -434,6 +435,18 @@ describe('POST /api/admin/outbox/test', () => {
     const entries = await test.app.audit.query({ resource_id: 'test' }, test.clock.now())
     expect(entries.map(({ details }) => details)).toEqual([expect.objectContaining({ result: 'folder' })])
     expect(JSON.stringify(entries)).not.toContain(answer.json.data.to)
+  })
+
+  it('is refused above the limit of each admin, and sends nothing then', async () => {
+    const [eager, other] = [await signedIn(test, 'admin'), await signedIn(test, 'admin')]
+    const { email } = await test.db.prisma.account.findUniqueOrThrow({ where: { id: eager.accountId } })
+    const statuses: number[] = []
+    // More than two windows of one minute admit.
+    for (let calls = 0; calls <= 2 * testEmailsPerMinute; calls++) statuses.push((await ask(eager)).status)
+    expect([...new Set(statuses)].sort()).toEqual([200, 429])
+    const sent = (await list(`?q=${encodeURIComponent(email)}`)).total
+    expect(sent).toBe(statuses.filter((status) => status === 200).length)
+    expect((await ask(other)).status).toBe(200)
   })
 
   it('is refused to people, managers, auditors and tokens', async () => {

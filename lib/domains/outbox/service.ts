@@ -33,9 +33,13 @@ interface OutboxServiceDeps {
   }
   /** The same for links in emails about privacy requests. */
   noteRequestLinksShown(tx: Transaction, secrets: readonly string[], now: Date): Promise<unknown>
+  /** @throws Problem `rate_limited` above the limit of one minute */
+  countTry(window: { key: string; limit: number }): Promise<void>
   /** Whether consequential actions of admins need the approval of a second admin. */
   approvals: { isRequired(): Promise<boolean> }
 }
+/** Test emails of one admin per minute: each waits for the mail server. */
+export const testEmailsPerMinute = 5
 /** Maximum number of listed jobs. The counts cover all jobs. */
 const shownJobs = 50
 
@@ -117,6 +121,7 @@ const outboxService = ({
   emailJobs,
   accounts,
   noteRequestLinksShown,
+  countTry,
   approvals,
 }: OutboxServiceDeps) => ({
   list: read(listLetters, async (_ctx, { query: { q, cursor, limit } }) => {
@@ -144,6 +149,7 @@ const outboxService = ({
       actor.accountId === undefined ? undefined : await accountDirectory.contactOf(db.prisma, actor.accountId)
     if (!contact || actor.accountId === undefined)
       throw new Problem('forbidden', 'A test email goes to the address of your account, and a token has none. Sign in.')
+    await countTry({ key: `test-email:${actor.accountId}`, limit: testEmailsPerMinute })
     const sent = { result: storeLocations.mail === 'folder' ? ('folder' as const) : ('sent' as const), reason: null }
     const { result, reason } = await mail
       .send({ to: contact.email, about: actor.accountId, ...testEmail(contact.locale) })

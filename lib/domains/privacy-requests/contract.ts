@@ -307,10 +307,12 @@ const ErasurePlanView = z
     total: z.number().int(),
     retained: z.array(z.strictObject({ what: z.string(), ground: z.string(), until: z.string().nullable() })),
     /**
-     * With `redact`: places in texts of others that lose a name of the subject, and those that keep one, at most 200 of each kind. Missing
-     * if a name is newer than 45 days, or if the places cannot be read soon.
+     * With `redact`: places in texts of others that lose a name of the subject, and those that keep one. Missing if a name is newer than 45
+     * days, or if the places cannot be read soon.
      */
-    names: z.strictObject({ removed: z.number().int(), kept: z.number().int() }).optional(),
+    names: z.strictObject({ removed: z.number().int(), kept: z.number().int() }).optional().meta({
+      description: 'Places in texts of others. Each count ends at 200: then there may be more',
+    }),
     remaining_projects: z.number().int().optional().meta({
       description: 'Owned open projects that others use. An erasure keeps them',
     }),

@@ -148,7 +148,19 @@ test('inspect reports nothing about honest histories with restarts, crashes, mon
 }, 900_000)
 
 const Attack = fc.record({
-  kind: fc.constantFrom('forge', 'edit', 'remove', 'truncate', 'drop', 'reorder', 'replay', 'head'),
+  kind: fc.constantFrom(
+    'forge',
+    'edit',
+    'remove',
+    'truncate',
+    'drop',
+    'reorder',
+    'replay',
+    'head',
+    'installation',
+    'block',
+    'file',
+  ),
   /** Positions, as shares of what there is. */
   file: fc.double({ min: 0, max: 0.999, noNaN: true }),
   at: fc.double({ min: 0, max: 0.999, noNaN: true }),
@@ -202,6 +214,25 @@ async function attack(
     const target = knowsFormat ? path : join(folder, names.at(-1) ?? '')
     const into = readFileSync(target, 'utf8').split('\n').filter(isRow)
     save(into.toSpliced(pick(into, to) + 1, 0, lines[index] ?? ''), target)
+  }
+  if (kind === 'installation') {
+    // Another installation with the same secret, such as a copy for tests: every row is valid there.
+    const elsewhere = mkdtempSync(join(root, 'copy-'))
+    const ledger = fileLedger(elsewhere, { secret: () => secret })
+    for (const row of [intent('victim'), items('victim'), commit('victim')]) await ledger.append(row)
+    await ledger.close()
+    for (const made of await ledgerFiles(elsewhere)) {
+      const content = readFileSync(join(elsewhere, made))
+      if (knowsFormat) appendFileSync(path, content)
+      else writeFileSync(join(folder, made), content)
+    }
+  }
+  // Rows that follow each other, once more at the end, and a whole month under the name of another.
+  if (kind === 'block') appendFileSync(path, `\n${lines.slice(Math.min(index, other)).join('\n')}\n`)
+  if (kind === 'file') {
+    const target = knowsFormat ? '2027-12.ledger' : (names[pick(names, to)] ?? '')
+    if (target === name) return undefined
+    cpSync(path, join(folder, target))
   }
   if (kind === 'head') {
     if (knowsFormat) rmSync(join(folder, 'ledger.head'))

@@ -79,6 +79,10 @@ describe('checkSignature', () => {
     for (const jws of ['abc', '..', `${good.jws}x`, good.jws.slice(0, -8)])
       expect(await checkSignature({ ...good, jws }, [ours.key])).toMatchObject({ fault: 'bad_signature' })
   })
+  it('returns "bad_signature" for a signature of our key that has another type or none', async () => {
+    for (const typ of ['clade-manifest', 'deletion-receipt+json', 'JWT', undefined])
+      expect(await checkSignature(await ours.sign({ typ }), [ours.key]), typ).toMatchObject({ fault: 'bad_signature' })
+  })
   it('returns "unsupported" for a key that cannot be imported', async () => {
     const broken = { ...ours.key, x: 'AA' }
     expect(await checkSignature(good, [broken])).toMatchObject({ fault: 'unsupported' })
