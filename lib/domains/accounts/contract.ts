@@ -109,7 +109,7 @@ export const confirmPassword = operation({
   path: '/api/account/confirm',
   summary: 'Confirm my password',
   description:
-    'For ten minutes, this session can call operations that otherwise return `step_up_required`. An account with a second factor needs it too, and then also for acts on itself that have a password in their body. Signing in with a password has the same effect.',
+    'For ten minutes, this session can call operations that otherwise return `step_up_required`. An account with a second factor needs it too. Signing in with a password has the same effect.',
   permission: 'accounts:person',
   isOpenWithoutSecondFactor: true,
   audit: { action: 'update', resourceType: 'session' },

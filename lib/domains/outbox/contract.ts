@@ -63,8 +63,7 @@ export const sendTest = operation({
   method: 'post',
   path: '/api/admin/outbox/test',
   summary: 'Send a test email to my own address',
-  description:
-    'Waits until the mail server has accepted or refused it. It is not tried again. At most five per minute.',
+  description: 'Waits until the mail server has accepted or refused it. It is not tried again.',
   permission: 'outbox:admin',
   audit: { action: 'create', ...letter },
   limit: 'write',
@@ -85,7 +84,7 @@ export const readLetter = operation({
   path: '/api/admin/outbox/{id}',
   summary: 'Read an email in the folder',
   description:
-    'Links are replaced by ‹1›, ‹2› …, because anyone who has a link can use it. `links=show` reveals them in an admin’s own session, not for a token: in emails to the admin’s own verified address, in invitations that nobody has accepted, and in answers to people without an account. Links that confirm a new address are never shown. The audit entry records this, with the recipient and the purposes of the links.',
+    'Links are replaced by ‹1›, ‹2› …. `links=show` reveals them in an admin’s own session, not for a token: in emails to the admin’s own verified address, in invitations that nobody has accepted, and in answers to people without an account. Links that confirm a new address are never shown. The audit entry records this, with the recipient and the purposes of the links.',
   permission: 'outbox:admin',
   audit: { action: 'read', ...letter },
   limit: 'read',
@@ -97,7 +96,7 @@ export const readLetter = operation({
       ...EmailView.shape,
       text: z.string().nullable().meta({ description: 'Null if the file contains no readable text' }),
       is_cut: z.boolean().meta({
-        description: 'True if only the beginning was read, because the file is larger than any email we send',
+        description: 'True if only the beginning was read',
       }),
       link_count: count,
       links: z

@@ -124,7 +124,7 @@ const asked = z
 
 export const Redact = z.boolean().optional().meta({
   description:
-    'For the erasure of a person: also remove their name and email address from texts of others in the graphs of their projects. A single-word name is not removed, because it may be an ordinary word. Messages and documents of others do not change',
+    'For the erasure of a person: also remove their name and email address from texts of others in the graphs of their projects. A single-word name is not removed. Messages and documents of others do not change',
 })
 
 export const JoinedRequest = z
@@ -178,7 +178,7 @@ export const fileRequest = operation({
     data: RequestView.extend({
       cancel_token: z.string().nullable().optional().meta({
         description:
-          'For an agent that requests its own erasure: its tokens are suspended, except for this request. A client that kept no token can cancel the request with this code (POST /api/privacy/links/use). Shown once; absent from a repetition by Idempotency-Key.',
+          'Its tokens are suspended, except for this request. A client that kept no token can cancel the request with this code (POST /api/privacy/links/use). Shown once; absent from a repetition by Idempotency-Key.',
       }),
     }).meta({ id: 'FiledPrivacyRequest' }),
     message: z.string(),
@@ -311,7 +311,7 @@ const ErasurePlanView = z
      * days, or if the places cannot be read soon.
      */
     names: z.strictObject({ removed: z.number().int(), kept: z.number().int() }).optional().meta({
-      description: 'Places in texts of others. Each count ends at 200: then there may be more',
+      description: 'Each count ends at 200',
     }),
     remaining_projects: z.number().int().optional().meta({
       description: 'Owned open projects that others use. An erasure keeps them',
