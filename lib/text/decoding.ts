@@ -56,6 +56,7 @@ const joins = '%\\&<\u00ad\u200b\u001b'
 const header = /=\?([\w-]+)(?:\*[\w-]*)?\?([bBqQ])\?([^?\s]*)\?=/y
 // biome-ignore lint/suspicious/noControlCharactersInRegex: terminals are controlled by them
 const terminal = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[@-Z^_])/y
+const terminalAnywhere = new RegExp(terminal.source)
 /** Apostrophes as SQL and shells write them inside a quoted text. */
 const doubled = /'(?:\\''|"'"'|')(?=\p{L})/uy
 const isLetter = /^\p{L}/u
@@ -265,8 +266,6 @@ const invisible =
 /** JSON in a cell of a table: its own escapes belong to the next level. */
 const cellWithJson = /[{[,:]\s{0,8}""(?!\\[}\]])[^",}\]\n]/
 const tagBreak = /=[ \t]*(?:<br\b|<\/?[a-zA-Z][^<>\n]*>[ \t]*\r?\n|&#(?:1[03]|[xX]0{0,2}[aAdD]);)/
-// biome-ignore lint/suspicious/noControlCharactersInRegex: terminals are controlled by them
-const terminalBreak = /=[ \t]*\u001b[^\n]{1,12}\r?\n/
 const escapedSign = /=\\(?!x[0-9a-f]{16})/
 /** A line of quoted-printable may also end between the backslash and the rest of an escape sequence. */
 const shellBreak = /\\=[ \t]*\r?\n(?!u[0-9a-f]{4}|x[0-9a-f]{2}|[0-3][0-7]{2})/
@@ -276,12 +275,13 @@ const plainBreak = /(?:^|[^\\])=(?:[0-9A-F]{2}|[ \t]*\r?\n)/
  * escape sequence or a tag. What is between an equals sign and such an end belongs to a format that contains the quoted-printable.
  */
 export function outermost(text: string): string | undefined {
-  if (text.includes('\0') && wide.test(text)) return '\0'
+  if (text.includes('\0') && (wide.test(text) || text.includes('\\\0'))) return '\0'
   if (invisible.test(text)) return ''
+  // Strings of JSON contain no raw code: it was written around them.
+  if (text.includes('\u001b') && terminalAnywhere.test(text)) return '\u001b'
   if (text.includes('""') && cellWithJson.test(text)) return '"'
   if (!text.includes('=')) return undefined
   if (tagBreak.test(text)) return '<&'
-  if (terminalBreak.test(text)) return '\u001b'
   if (escapedSign.test(text) || (shellBreak.test(text) && !plainBreak.test(text))) return '\\'
   return quoted.test(text) ? '=' : undefined
 }

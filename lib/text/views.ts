@@ -102,7 +102,7 @@ function decodeRegion(builder: LayerBuilder, start: number, end: number, defers:
 /** Whether the lines of a text are divided by another encoding. */
 const isCovered = (text: string): boolean => {
   const first = outermost(text)
-  return first === '=' || first === '"' || first === '\0'
+  return first === '=' || first === '"' || first === '\0' || first === '\u001b'
 }
 /** Whether a format that contains the text can be removed already: another encoding may be around it. */
 const mayBegin = (text: string, start: number, end: number, defers: boolean): boolean => {
@@ -111,9 +111,12 @@ const mayBegin = (text: string, start: number, end: number, defers: boolean): bo
 }
 /** An escape sequence outside strings: an encoding is around the literals. */
 const outerEscape = /\\(?:[nr]|u[0-9a-fA-F]{4}|[ux]\{|x[0-9a-fA-F]{2}|[0-3][0-7]{2})/
+/** An escape of a string itself: an encoding around the string would have doubled its backslash. */
+const ownEscape = /(?<!\\)(?:\\\\)*\\[nrt'"]/
 function hasEscapeBetween(text: string, start: number, end: number, values: readonly Span[]): boolean {
   // A path before the literals, or an escape after them, says nothing about literals that have their own escapes.
   const isOwn = values.some((one) => text.slice(one.start, one.end).includes('\\'))
+  if (isOwn && values.some((one) => ownEscape.test(text.slice(one.start, one.end)))) return false
   let from = isOwn ? (values[0]?.end ?? end) : start
   for (const one of isOwn ? values.slice(1) : values) {
     if (outerEscape.test(text.slice(from, one.start))) return true

@@ -337,6 +337,9 @@ describe('runs in encoded texts', () => {
     ['Base64', 'RTF', 'form encoding'],
     ['RTF', 'UTF-16 byte by byte', 'LaTeX'],
     ['server-sent events', 'deltas of chat completions', 'RTF'],
+    ['JSON in ASCII', 'deltas of messages', 'terminal colors'],
+    ['JSON', 'deltas of chat completions', 'terminal colors'],
+    ['hexadecimal', 'UTF-16 byte by byte', 'a log line'],
   ])('are found and cut in %s in %s in %s', (...names) => {
     for (const script of Object.keys(scripts)) {
       const all = scripts[script] ?? []
