@@ -139,9 +139,13 @@ describe('a credential that an admin makes for somebody else', () => {
           encodeURIComponent(String(Object.hasOwn(values, name) ? values[name] : 'x')),
         )
         const isSearch = one.id === 'listUnits' || one.id === 'listSkills'
-        const { status, text: told } = await test.fetch('GET', `${path}${isSearch ? `?q=${secret}` : ''}`, credential)
+        const { status, text: reported } = await test.fetch(
+          'GET',
+          `${path}${isSearch ? `?q=${secret}` : ''}`,
+          credential,
+        )
         expect(status, one.id).not.toBe(500)
-        if (told.includes(secret)) found.add(`${one.id} ${path}`)
+        if (reported.includes(secret)) found.add(`${one.id} ${path}`)
       }
     }
     return [...found].sort()
@@ -268,7 +272,7 @@ describe('a credential that an admin makes for somebody else', () => {
 
 describe('data of others', () => {
   /** What a request of somebody else must not change: content, its readers, its owner, its project, requests and restrictions. */
-  const kept = `SELECT 'unit ' || id || ' ' || agent_id || ' ' || visibility || ' ' || md5(document::text) AS row FROM units
+  const retained = `SELECT 'unit ' || id || ' ' || agent_id || ' ' || visibility || ' ' || md5(document::text) AS row FROM units
     UNION ALL SELECT 'skill ' || id || ' ' || agent_id || ' ' || visibility || ' ' || md5(document::text) FROM skills
     UNION ALL SELECT 'version ' || unit_id || ' ' || version FROM sop_versions
     UNION ALL SELECT 'document ' || id || ' ' || md5(d::text) FROM agent_documents d
@@ -282,7 +286,7 @@ describe('data of others', () => {
     UNION ALL SELECT 'participant ' || id || ' ' || coalesce(email, '') || ' ' || coalesce(account_id, '') FROM project_participants
     UNION ALL SELECT 'request ' || id || ' ' || state FROM privacy_requests`
   const state = async () => {
-    const rows = await test.app.db.query<{ row: string }>(undefined, kept)
+    const rows = await test.app.db.query<{ row: string }>(undefined, retained)
     return new Map(rows.map(({ row }) => [row.split(' ').slice(0, 2).join(' '), row]))
   }
   /** Bodies that are valid in an operation and would change a record of somebody else. */

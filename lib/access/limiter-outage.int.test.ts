@@ -243,11 +243,11 @@ describe('PostgreSQL', () => {
     start,
     address: () => ({ path: join(new URL(appUrl).searchParams.get('host') ?? '', '.s.PGSQL.5432') }),
     async hang() {
-      const holder = new pg.Client({ connectionString: server.ownerUrl('kp') })
-      await holder.connect()
-      await holder.query('BEGIN')
-      await holder.query('LOCK TABLE rate_limit_windows')
-      return () => holder.end()
+      const lockOwner = new pg.Client({ connectionString: server.ownerUrl('kp') })
+      await lockOwner.connect()
+      await lockOwner.query('BEGIN')
+      await lockOwner.query('LOCK TABLE rate_limit_windows')
+      return () => lockOwner.end()
     },
   })
 })

@@ -61,7 +61,7 @@ export function memoryLimiter(): Limiter {
 
   // The library returns the remaining time of a window, computed synchronously. If the clock shows the same millisecond before and after,
   // the end is exact; otherwise `get`, which does not count, is repeated.
-  async function stand(key: string, ask: () => Promise<RateLimiterRes | null>): Promise<WindowRecord | undefined> {
+  async function state(key: string, ask: () => Promise<RateLimiterRes | null>): Promise<WindowRecord | undefined> {
     let asked = Date.now()
     let answer = ask()
     while (Date.now() !== asked) {
@@ -79,9 +79,9 @@ export function memoryLimiter(): Limiter {
     degraded: false,
     async consume(key, limit) {
       const fresh = { consumed: 1, resetAt: Date.now() + WINDOW_SECONDS * 1000 }
-      return consumedWindow(limit, (await stand(key, () => counter.consume(key))) ?? fresh)
+      return consumedWindow(limit, (await state(key, () => counter.consume(key))) ?? fresh)
     },
-    peek: async (key, limit) => peekedWindow(limit, await stand(key, () => counter.get(key))),
+    peek: async (key, limit) => peekedWindow(limit, await state(key, () => counter.get(key))),
     close: async () => {},
   }
 }

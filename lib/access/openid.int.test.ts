@@ -194,7 +194,7 @@ describe('a person whom the OpenID provider authenticates', () => {
   })
 
   it('is neither signed in nor linked when the account is closed or being erased', async () => {
-    const [closed, gone] = [await signedIn(test), await signedIn(test)]
+    const [closed, deleted] = [await signedIn(test), await signedIn(test)]
     const sub = subject()
     expect((await arrive({ sub, email: await emailOf(closed), email_verified: true })).status).toBe(200)
     await rows('UPDATE accounts SET deactivated_at = now() WHERE id = $1', closed.accountId)
@@ -202,15 +202,15 @@ describe('a person whom the OpenID provider authenticates', () => {
     expect([again.error, again.status]).toEqual(['forbidden:', 401])
     await rows(
       "INSERT INTO write_fences (kind, id, run_id, raised_at) VALUES ('account', $1, 'run_x', now())",
-      gone.accountId,
+      deleted.accountId,
     )
-    const late = await arrive({ sub: subject(), email: await emailOf(gone), email_verified: true })
+    const late = await arrive({ sub: subject(), email: await emailOf(deleted), email_verified: true })
     expect([late.error, late.status]).toEqual(['fenced:', 401])
-    expect(await rows('SELECT 1 FROM account_identities WHERE account_id = $1', gone.accountId)).toEqual([])
+    expect(await rows('SELECT 1 FROM account_identities WHERE account_id = $1', deleted.accountId)).toEqual([])
     expect(
       await rows(
         'SELECT 1 FROM sessions WHERE account_id = $1 AND revoked_at IS NULL AND user_agent <> $2',
-        gone.accountId,
+        deleted.accountId,
         '',
       ),
     ).toEqual([])

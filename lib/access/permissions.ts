@@ -30,5 +30,5 @@ const isVerb = (text: string): text is Verb => verbs.has(text)
 export function permits(statuses: readonly ActorRole[], permission: Permission): boolean {
   if (permission === 'public') return true
   const verb = permission.slice(permission.lastIndexOf(':') + 1)
-  return isVerb(verb) && allowed[verb].some((standing) => statuses.includes(standing))
+  return isVerb(verb) && allowed[verb].some((status) => statuses.includes(status))
 }

@@ -3,10 +3,10 @@
  * of another site makes them.
  */
 export function cookieFetch(call: typeof fetch = fetch): typeof fetch {
-  const kept = new Map<string, string>()
+  const retained = new Map<string, string>()
   return async (input, init) => {
     const headers = new Headers(init?.headers)
-    if (kept.size > 0) headers.set('Cookie', [...kept].map(([name, value]) => `${name}=${value}`).join('; '))
+    if (retained.size > 0) headers.set('Cookie', [...retained].map(([name, value]) => `${name}=${value}`).join('; '))
     headers.set('Sec-Fetch-Site', 'same-origin')
     const response = await call(input, { ...init, headers, redirect: 'manual' })
     for (const line of response.headers.getSetCookie()) {
@@ -20,8 +20,8 @@ export function cookieFetch(call: typeof fetch = fetch): typeof fetch {
         )
       })
       if (at <= 0) continue
-      if (value === '' || isOver) kept.delete(name)
-      else kept.set(name, value)
+      if (value === '' || isOver) retained.delete(name)
+      else retained.set(name, value)
     }
     return response
   }

@@ -122,8 +122,8 @@ describe('a file of the build', () => {
     const { status, headers } = await ask(font, { 'Accept-Encoding': 'br' })
     expect([status, headers['content-encoding'], headers['content-type']]).toEqual([200, undefined, 'font/woff2'])
     rmSync(join(folder, '.next/static/chunks/font.woff2'))
-    const gone = await ask(font)
-    expect([gone.status, gone.headers['cache-control']]).toEqual([404, 'no-store'])
+    const deleted = await ask(font)
+    expect([deleted.status, deleted.headers['cache-control']]).toEqual([404, 'no-store'])
   })
 })
 

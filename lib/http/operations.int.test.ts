@@ -84,10 +84,10 @@ describe('the API server and the route handlers', () => {
       expect([name, viaNext.headers.get(name)]).toEqual([name, viaFront.headers.get(name)])
     const refused = await ask('POST', '/v1/knowledge', '/v1/knowledge', { nonsense: 1 })
     expect([refused.status, refused.headers.get('content-type')]).toEqual([422, 'application/problem+json'])
-    const gone = await ask('DELETE', `/v1/knowledge/${id}`, '/v1/knowledge/{id}', undefined, {
+    const deleted = await ask('DELETE', `/v1/knowledge/${id}`, '/v1/knowledge/{id}', undefined, {
       id: encodeURIComponent(id),
     })
-    expect([gone.status, await gone.text()]).toEqual([204, ''])
+    expect([deleted.status, await deleted.text()]).toEqual([204, ''])
     expect((await test.fetch('GET', `/v1/knowledge/${id}`, { token })).status).toBe(410)
     const log = await ask('GET', '/v1/audit/export?format=csv', '/v1/audit/export')
     expect((await log.text()).split('\r\n')[0]).toBe('id,timestamp,action,agentId,resourceType,resourceId,ip,details')

@@ -100,9 +100,9 @@ describe('POST /v1/auth/register', () => {
     const { token } = await test.agent()
     expect((await register('198.51.100.1')).status).toBe(201)
     const responses: TestResponse[] = []
-    await withConnection(test.ownerUrl, async (holder) => {
+    await withConnection(test.ownerUrl, async (lockOwner) => {
       // Registrations of known networks wait for their row.
-      await holder.query('BEGIN; SELECT 1 FROM registration_networks FOR UPDATE')
+      await lockOwner.query('BEGIN; SELECT 1 FROM registration_networks FOR UPDATE')
       for (let n = 0; n < 60; n++) void register(`198.51.100.${n}`).then((one) => responses.push(one))
       await vi.waitUntil(() => responses.length === 58, { timeout: 120_000 })
       expect(responses.map(({ status, json }) => `${status} ${json.code}`)).toEqual(Array(58).fill('503 unavailable'))

@@ -181,8 +181,8 @@ export function serviceUseCases({ metrics, checks, operations, version, restored
           const { latency, ...own } = answer
           const rest = (name === 'ledger' && own.state !== 'down' && compared && ledgerState(compared)) || own
           const { region, address } = check
-          const told = { ...rest, latency_ms: tenths(latency), region }
-          return [[name, actor.can('service:audit') ? { ...told, address } : told]]
+          const reported = { ...rest, latency_ms: tenths(latency), region }
+          return [[name, actor.can('service:audit') ? { ...reported, address } : reported]]
         }),
       )
       return {

@@ -56,7 +56,7 @@ export async function runJobs(
   let runner = await begin()
   const stopping = new AbortController()
   // The queue ends if the database is down while it completes a job. Without a restart the process would do nothing more.
-  const kept = (async () => {
+  const retained = (async () => {
     for (;;) {
       await runner.promise.catch(() => {})
       for (let isRunning = false; !isRunning && !stopping.signal.aborted; ) {
@@ -79,7 +79,7 @@ export async function runJobs(
       stopping.abort()
       // A queue that has already ended cannot be stopped.
       await runner.stop().catch(() => {})
-      await kept
+      await retained
       await watch.stop()
     },
   }

@@ -30,7 +30,7 @@ async function claimed({ pipeline, now }: Context, claim: IdempotencyClaim): Pro
 export function batched<const O extends OperationShape>(
   operation: O,
   run: (ctx: Context, input: Input<O>) => Promise<Reply<Output<O>>>,
-  kept: (body: NonNullable<Reply<Output<O>>['body']>) => unknown = (body) => body,
+  retained: (body: NonNullable<Reply<Output<O>>['body']>) => unknown = (body) => body,
   complete?: (ctx: MutationContext, input: Input<O>, data: Record<string, unknown>) => Promise<Record<string, unknown>>,
 ): UseCase<O> {
   const work = read(operation, run)
@@ -56,7 +56,7 @@ export function batched<const O extends OperationShape>(
       try {
         if (ctx.overQuota) throw ctx.overQuota
         const made = await noting.execute(ctx, raw)
-        const body = kept(made.body as NonNullable<Reply<Output<O>>['body']>)
+        const body = retained(made.body as NonNullable<Reply<Output<O>>['body']>)
         const requestHash = claim.wholeHash ? await claim.wholeHash() : claim.requestHash
         await pipeline.transaction((tx) =>
           pipeline.idempotency.complete(tx, { ...claim, requestHash }, { ...made, body, resourceId: resourceId ?? '' }),

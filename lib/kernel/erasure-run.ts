@@ -169,7 +169,7 @@ export interface SubjectErasures {
   /** Locks the run until the transaction ends. For callers that then lock rows which a run locks after its own row. */
   lock(tx: Transaction, runId: string): Promise<unknown>
   /** Restarts stuck steps (all, or those of the named data source) and a failed run. Returns false when there is nothing to retry. */
-  retry(tx: Transaction, runId: string, holder: string | undefined, now: Date): Promise<boolean>
+  retry(tx: Transaction, runId: string, dataSource: string | undefined, now: Date): Promise<boolean>
   /** Like {@link retry} for everything that is stuck, in a separate transaction. */
   resume(runId: string): Promise<boolean>
   /**

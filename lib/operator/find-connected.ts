@@ -25,8 +25,8 @@ function ownThreads(databaseUrl: string): string {
 }
 
 /** Maximum number of words in the name of a person, and of characters in a script without spaces. More may be a sentence. */
-const mostWords = 7
-const mostWordless = 8
+const maxWords = 7
+const maxWordless = 8
 const wordless = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}]/gu
 
 /** Whether an entry identifies a person: an email address, a telephone number, or a name of several words without digits. */
@@ -34,7 +34,7 @@ export function identifiesSomebody(entry: string): boolean {
   if (entry.includes('@')) return EmailAddress.safeParse(entry).success
   if (!/\p{L}/u.test(entry)) return digitsIn(entry).length >= leastDigits
   const words = entry.split(/\s+/).filter((word) => /\p{L}/u.test(word))
-  const isShort = words.length <= mostWords && (entry.match(wordless)?.length ?? 0) <= mostWordless
+  const isShort = words.length <= maxWords && (entry.match(wordless)?.length ?? 0) <= maxWordless
   return isShort && !/\p{N}/u.test(entry) && identifiesAPerson(words.join(' '))
 }
 

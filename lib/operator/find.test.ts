@@ -62,10 +62,10 @@ it('keeps the places with the most matches, and counts all', async () => {
     }),
   }
   const given = { ...options, sources: [many], load: 1, progress: (_: unknown, found: number) => void seen.push(found) }
-  const kept: number[] = []
-  const { places } = await find({ ...given, maxPlaces: 100, note: (so) => void kept.push(so.places.length) })
+  const retained: number[] = []
+  const { places } = await find({ ...given, maxPlaces: 100, note: (so) => void retained.push(so.places.length) })
   expect([places.length, places[0]?.name, places[0]?.matches]).toEqual([100, 'often', 2])
-  expect(Math.max(...kept)).toBe(100)
+  expect(Math.max(...retained)).toBe(100)
   expect(seen).toEqual([1_001, 2_000])
   expect((await find(given)).places).toHaveLength(2_000)
 })

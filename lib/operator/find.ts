@@ -155,18 +155,18 @@ export interface FindOptions {
   signal?: AbortSignal | undefined
 }
 
-/** Those with the most matches, at most `most`. */
-export const strongestPlaces = (places: Iterable<FoundPlace>, most: number): FoundPlace[] =>
-  [...places].sort((one, other) => other.matches - one.matches || other.possible - one.possible).slice(0, most)
+/** Those with the most matches, at most `max`. */
+export const strongestPlaces = (places: Iterable<FoundPlace>, max: number): FoundPlace[] =>
+  [...places].sort((one, other) => other.matches - one.matches || other.possible - one.possible).slice(0, max)
 
-/** Places by their key. It keeps fewer than twice `most` while it collects. */
+/** Places by their key. It keeps fewer than twice `max` while it collects. */
 class FoundPlaces {
   readonly #places = new Map<string, FoundPlace>()
   readonly #most: number
   /** The number of all places. One that was dropped and occurs again counts again. */
   found = 0
-  constructor(most: number) {
-    this.#most = most
+  constructor(max: number) {
+    this.#most = max
   }
   static #keyOf({ store, address, kind, name, field }: Omit<FoundPlace, 'matches' | 'possible'>): string {
     return JSON.stringify([store, address, kind, name, field])
@@ -178,9 +178,9 @@ class FoundPlaces {
     if (known) return known
     this.found++
     if (this.#places.size >= 2 * this.#most) {
-      const kept = this.kept()
+      const retained = this.kept()
       this.#places.clear()
-      for (const one of kept) this.#places.set(FoundPlaces.#keyOf(one), one)
+      for (const one of retained) this.#places.set(FoundPlaces.#keyOf(one), one)
     }
     const added = { ...place, matches: 0, possible: 0 }
     this.#places.set(key, added)

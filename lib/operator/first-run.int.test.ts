@@ -19,9 +19,9 @@ it('the first start without a terminal writes its secrets to a file of mode 600 
   writeFileSync(file, 'left by a crash', { mode: 0o644 })
   const printed = (await run(false)).join('\n')
   expect(statSync(file).mode & 0o777).toBe(0o600)
-  const kept = readFileSync(file, 'utf8')
-  const password = /Password +(\S+)/.exec(kept)?.[1] ?? ''
-  const token = /First token +(kp_\S+)/.exec(kept)?.[1] ?? ''
+  const retained = readFileSync(file, 'utf8')
+  const password = /Password +(\S+)/.exec(retained)?.[1] ?? ''
+  const token = /First token +(kp_\S+)/.exec(retained)?.[1] ?? ''
   expect([password.length, token.length]).toEqual([23, 52])
   expect(printed).toContain(file)
   for (const secret of [password, token, token.slice(0, 11)]) expect(printed).not.toContain(secret)

@@ -127,7 +127,7 @@ async function threadOrphans(
           found({ ...own, what: 'thread without checkpoints', name: `${name}.${table} ${thread}`, count })
         }
         if (table !== 'checkpoint_writes') continue
-        const loose = await within(
+        const unreferenced = await within(
           async (client) =>
             (
               await client.query<{ thread: string; count: number }>(
@@ -139,7 +139,7 @@ async function threadOrphans(
               )
             ).rows,
         )
-        for (const { thread, count } of loose)
+        for (const { thread, count } of unreferenced)
           found({ ...own, what: 'writes without their checkpoint', name: `${name} ${thread}`, count })
       }
     for await (const threads of threadsOf(within, at('checkpoints')))
@@ -172,10 +172,10 @@ async function graphOrphans(url: string, found: (orphan: Orphan) => void): Promi
   try {
     for (const kind of ['n', 'r'] as const) {
       const [row] = await connection.read((ask) => ask(lastIds[kind]))
-      const most = Number(row?.most ?? -1)
-      if (kind === 'n') nodes = most + 1
-      for (let from = 0; from <= most; from += idsAtOnce) {
-        const to = Math.min(most, from + idsAtOnce - 1)
+      const max = Number(row?.most ?? -1)
+      if (kind === 'n') nodes = max + 1
+      for (let from = 0; from <= max; from += idsAtOnce) {
+        const to = Math.min(max, from + idsAtOnce - 1)
         for (const { uuid: id, group } of await connection.read((ask) => ask(graphSql[kind], { from, to })))
           found({
             store: 'neo4j',
@@ -235,8 +235,8 @@ export async function findOrphans(search: OrphanSearch): Promise<OrphanReport> {
     if (search.known !== undefined && first) known = await knownIds(first.within, search.known)
     for (const database of databases)
       await attempt('postgresql', database.address, async () => {
-        const { threads, deleted: gone } = await threadOrphans(database, known, found)
-        for (const id of gone) deleted.add(id)
+        const { threads, deleted: erased } = await threadOrphans(database, known, found)
+        for (const id of erased) deleted.add(id)
         return { threads }
       })
   } finally {

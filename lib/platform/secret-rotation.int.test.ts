@@ -255,7 +255,7 @@ describe('the secret in a file', () => {
 
   test('rotation is rejected when another folder is in place of the ledger’s folder', async () => {
     const secret = file()
-    const told = async (sql: string) => {
+    const reported = async (sql: string) => {
       const embedded = await startEmbedded(settings.KP_DATA_DIR)
       try {
         await withConnection(embedded.ownerUrl('kp'), (client) => client.query(sql))
@@ -263,12 +263,12 @@ describe('the secret in a file', () => {
         await embedded.stop()
       }
     }
-    await told(`INSERT INTO known_stores (id, port, provider, address, shown, first_seen, last_seen)
+    await reported(`INSERT INTO known_stores (id, port, provider, address, shown, first_seen, last_seen)
       VALUES ('store_x', 'ledger', 'files', 'of another mark', 'file:/elsewhere', now(), now())`)
     await expect(rotateInstallationSecret(settings)).rejects.toMatchObject({ code: 'LEDGER_AWAY' })
     expect(file()).toBe(secret)
     await expect(openInstallation(settings)).rejects.toMatchObject({ code: 'LEDGER_AWAY' })
-    await told('DELETE FROM known_stores')
+    await reported('DELETE FROM known_stores')
     await rotateInstallationSecret(settings)
     expect(file()).not.toBe(secret)
   })

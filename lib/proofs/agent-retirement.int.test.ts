@@ -93,7 +93,7 @@ async function furnish(agent: Agent): Promise<{ share: string; snapshots: { id: 
   return { share, snapshots: snapshots.map(({ id, objectKey }) => ({ id, objectKey: objectKey ?? '' })) }
 }
 /** Whether the key and the object of a snapshot exist. */
-const standing = async ({ id, objectKey }: { id: string; objectKey: string }) => [
+const remaining = async ({ id, objectKey }: { id: string; objectKey: string }) => [
   existsSync(join(app.dataDir, 'snapshot-keys', id)),
   (await app.app.stored.objects.versions(objectKey)).length > 0,
 ]
@@ -148,9 +148,9 @@ test("a retired agent's records are deleted each at its time and not earlier, an
   expect((await ask('GET', dying, '/grimoire', { cookie: person.cookie })).json.data).toHaveLength(1)
 
   const { 'on demand': _made, links: _links, ...evening } = atOnce
-  expect(await standing(onDemand)).toEqual([true, true])
+  expect(await remaining(onDemand)).toEqual([true, true])
   await reached(4 * hour, atOnce, evening)
-  expect([await standing(onDemand), await beats()]).toEqual([[false, false], 200])
+  expect([await remaining(onDemand), await beats()]).toEqual([[false, false], 200])
 
   const { heartbeats: _beats, exchanges: _said, ...nextDay } = evening
   await reached(day, evening, nextDay)
@@ -167,9 +167,9 @@ test("a retired agent's records are deleted each at its time and not earlier, an
   expect(await retainedOf(offline)).toEqual({})
 
   const { insurances: _insured, ...forGood } = nextDay
-  expect(await standing(insurance)).toEqual([true, true])
+  expect(await remaining(insurance)).toEqual([true, true])
   await reached(30 * day, nextDay, forGood)
-  expect(await standing(insurance)).toEqual([false, false])
+  expect(await remaining(insurance)).toEqual([false, false])
   // Documents, sealed entries and their keyring remain for the owner. The sibling's own records remain.
   expect(forGood).toEqual({ documents: 1, entries: 1, keyrings: 1 })
   expect(await retainedOf(sibling)).toMatchObject(sendsOn)

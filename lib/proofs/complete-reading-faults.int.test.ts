@@ -114,7 +114,7 @@ describe('decideFinding()', () => {
   const [older, newer] = [new Date('2026-01-09T00:00:00Z'), new Date('2026-01-11T00:00:00Z')]
   const runs = (count: number, from = 0) => new Set(Array.from({ length: count }, (_, n) => from + n))
   const none: ReadonlySet<number> = new Set()
-  const judged = (count: number, writtenAt: Date | undefined, explained = none) =>
+  const decided = (count: number, writtenAt: Date | undefined, explained = none) =>
     decideFinding({ texts: [{ runs: runs(count), writtenAt }] }, explained, at)
 
   it.each([
@@ -123,14 +123,14 @@ describe('decideFinding()', () => {
       decideFinding({ texts: [{ runs: runs(1), writtenAt: newer }] }, none, undefined),
       'erase',
     ],
-    ['erases a short text that is as old as the erasure', judged(1, at), 'erase'],
-    ['erases a short text that is older than the erasure', judged(1, older), 'erase'],
-    ['leaves a short text that is newer than the erasure', judged(6, newer), 'leave'],
-    ['leaves a short text without a time', judged(6, undefined), 'leave'],
-    ['erases a copy that is newer', judged(7, newer), 'erase'],
-    ['erases a copy without a time', judged(7, undefined), 'erase'],
-    ['explains runs of living authors, also in older texts', judged(7, older, runs(7)), 'explained'],
-    ['leaves the rest of a copy that living authors explain', judged(12, newer, runs(6)), 'leave'],
+    ['erases a short text that is as old as the erasure', decided(1, at), 'erase'],
+    ['erases a short text that is older than the erasure', decided(1, older), 'erase'],
+    ['leaves a short text that is newer than the erasure', decided(6, newer), 'leave'],
+    ['leaves a short text without a time', decided(6, undefined), 'leave'],
+    ['erases a copy that is newer', decided(7, newer), 'erase'],
+    ['erases a copy without a time', decided(7, undefined), 'erase'],
+    ['explains runs of living authors, also in older texts', decided(7, older, runs(7)), 'explained'],
+    ['leaves the rest of a copy that living authors explain', decided(12, newer, runs(6)), 'leave'],
   ] as const)('%s', (_, assessment, kind) => expect(assessment.kind).toBe(kind))
 
   it('limits the erasure to the runs of returned texts', () => {
@@ -229,5 +229,5 @@ describe('decideNames()', () => {
       decideNames([{ names: none, uncertain: none, writtenAt: older }], none, until, nobodys),
       { kind: 'none' },
     ],
-  ] as const)('%s', (_, judgement, expected) => expect(judgement).toEqual(expected))
+  ] as const)('%s', (_, decision, expected) => expect(decision).toEqual(expected))
 })

@@ -67,8 +67,8 @@ const dumpOf = (thread: string): Promise<string> =>
     return texts.join('\n')
   })
 const receiptOf = async (id: string) => (await test.fetch('GET', `/v1/receipts/${id}`)).json
-const lineOf = (receipt: Awaited<ReturnType<typeof receiptOf>>, holder: string) =>
-  receipt.complete_reading.stores.find((one: { holder: string }) => one.holder === holder)
+const lineOf = (receipt: Awaited<ReturnType<typeof receiptOf>>, dataSource: string) =>
+  receipt.complete_reading.stores.find((one: { holder: string }) => one.holder === dataSource)
 const read = () => test.app.completeReadings.read({ rests: false })
 
 interface Said {

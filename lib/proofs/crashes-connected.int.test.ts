@@ -30,8 +30,8 @@ const aroundSteps = [
   'verify.signed',
   'verify.after',
 ]
-const pointsOf = (holders: readonly string[]): string[] =>
-  holders.flatMap((holder) => ['before', 'inside', 'after'].map((when) => `step.${holder}.${when}`))
+const pointsOf = (dataSources: readonly string[]): string[] =>
+  dataSources.flatMap((dataSource) => ['before', 'inside', 'after'].map((when) => `step.${dataSource}.${when}`))
 const connected = ['cache.entries', 'checkpoints.messages', 'graph.episodes', 'objects.bytes']
 
 /** Rows without the number of attempts: on a busy machine a server may be slow to answer. */
@@ -92,10 +92,10 @@ describe.skipIf(!(await areStoresInstalled()))('with Neo4j, Redis, S3 and anothe
   }
 
   test.each([
-    ['a message', ofMessage, (holders) => [...aroundSteps, ...pointsOf(holders)], 3],
+    ['a message', ofMessage, (dataSources) => [...aroundSteps, ...pointsOf(dataSources)], 3],
     // crashes.int.test.ts kills workers at the other points of a person's erasure.
     ['a person', ofSubject, () => pointsOf(connected), 2],
-  ] satisfies [string, typeof ofMessage | typeof ofSubject, (holders: string[]) => string[], number][])(
+  ] satisfies [string, typeof ofMessage | typeof ofSubject, (dataSources: string[]) => string[], number][])(
     'the erasure of %s leaves every store like an undisturbed erasure when its worker is killed at each sampled point',
     async (subject, begin, crashPoints, size) => {
       const servers = await storeServers()

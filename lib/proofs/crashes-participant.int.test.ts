@@ -38,11 +38,11 @@ const aroundSteps = [
   'verify.signed',
   'verify.after',
 ]
-const ofSteps = (holders: readonly string[]): string[] =>
-  holders.flatMap((holder) => ['before', 'inside', 'after'].map((when) => `step.${holder}.${when}`))
+const ofSteps = (dataSources: readonly string[]): string[] =>
+  dataSources.flatMap((source) => ['before', 'inside', 'after'].map((when) => `step.${source}.${when}`))
 
 let workers: CrashWorkers
-let holders: string[]
+let dataSources: string[]
 /** The installation before the first job of the erasure. */
 let before: Still
 const copies = crashCopies()
@@ -97,7 +97,7 @@ beforeAll(async () => {
   await dataOf(test, 'POST', `${project.path}/participants/${found.id}/requests`, project.owner, {
     body: { kinds: ['erasure'], grace: 'now' },
   })
-  holders = test.app.dataSources.map((dataSource) => dataSource.name)
+  dataSources = test.app.dataSources.map((dataSource) => dataSource.name)
   await drain(test, { except: ['erasure.start', 'knowledge.novelty'] })
   // Create these random keys before the installation is copied.
   await test.app.suppressionKeys.current('account', 'of nobody')
@@ -140,7 +140,7 @@ it('the erasure of a participant whose worker is killed at each sampled point ha
   const worked = await workedOn(undisturbed)
   const all = [...aroundSteps, ...ofSteps(worked)]
   const points = sampled('crash points of a participant’s erasure', all, 3)
-  const passing = [...aroundSteps, ...ofSteps(holders)].filter((point) => !points.includes(point))
+  const passing = [...aroundSteps, ...ofSteps(dataSources)].filter((point) => !points.includes(point))
 
   const disturbed = await copies.copyOf(before)
   const started = performance.now()

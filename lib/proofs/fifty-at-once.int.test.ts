@@ -42,12 +42,12 @@ function inTurn(planted: PlantedGraph, order: readonly string[]): { graph: Plant
   for (const episode of order) {
     const found = neighbourhoodIn(graph, [episode])
     const { change } = decideNeighbourhood(found, policy)
-    const gone = new Set(change.deleteEntities)
+    const deleted = new Set(change.deleteEntities)
     const after = changed(graph, change)
     each.push({
       episodesDeleted: graph.episodes.length - after.episodes.length,
       entitiesDeleted: graph.entities.length - after.entities.length,
-      entitiesOrphaned: found.entities.filter(({ uuid }) => !gone.has(uuid)).length,
+      entitiesOrphaned: found.entities.filter(({ uuid }) => !deleted.has(uuid)).length,
       factsDeleted: graph.facts.length - after.facts.length,
     })
     graph = after
@@ -122,9 +122,9 @@ describe.each([
         return report()
       })
       const erasable = messages.flatMap((message, at) => (at % 6 === 0 ? [] : [{ message, episode: episodeOf(at) }]))
-      const gone = sampled(`concurrent erasures of messages in ${place}`, erasable, 12)
+      const deleted = sampled(`concurrent erasures of messages in ${place}`, erasable, 12)
 
-      const answers = await Promise.all(gone.map(({ message }) => app.fetch('DELETE', path(message), project.owner)))
+      const answers = await Promise.all(deleted.map(({ message }) => app.fetch('DELETE', path(message), project.owner)))
       const unexpected = answers.filter(({ status }) => ![200, 202].includes(status))
       expect(unexpected.map(({ status, text }) => `${status} ${text}`)).toEqual([])
       // The queue finishes erasures that yielded to another one or were not awaited.
@@ -139,11 +139,11 @@ describe.each([
         }
       expect(erasures.filter(({ success }) => !success)).toEqual([])
 
-      const orders = [gone, gone.toReversed()].map((all) => all.map(({ episode }) => episode))
+      const orders = [deleted, deleted.toReversed()].map((all) => all.map(({ episode }) => episode))
       for (const seed of [1, 2, 3]) orders.push(shuffled(orders[0] ?? [], seed))
       const ends = orders.map((order) => inTurn(graph, order))
-      const standing = sorted(await planting.standing(project.groupId))
-      for (const end of ends) expect(standing).toEqual(sorted(end.graph))
+      const remaining = sorted(await planting.standing(project.groupId))
+      for (const end of ends) expect(remaining).toEqual(sorted(end.graph))
       const logged = await app.db.prisma.deletionAuditEntry.findMany({
         where: { auditId: { in: answers.map(({ json }) => json.auditId) } },
       })
@@ -152,10 +152,10 @@ describe.each([
       expect(added(erasures.map((erasure) => erasure.deleted_from.graphiti))).toEqual({ ...counts, factsDeleted: 0 })
 
       const left = await app.db.prisma.message.findMany({ select: { id: true }, orderBy: { id: 'asc' } })
-      const erasedIds = new Set(gone.map(({ message }) => message))
+      const erasedIds = new Set(deleted.map(({ message }) => message))
       expect(left.map(({ id }) => id)).toEqual(messages.filter((id) => !erasedIds.has(id)))
       expect(await app.db.prisma.erasure.count({ where: { state: 'signed', deletedId: { in: messages } } })).toBe(
-        gone.length,
+        deleted.length,
       )
     },
     600_000,

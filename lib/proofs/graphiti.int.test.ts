@@ -173,8 +173,8 @@ describe.skipIf(!isReady)('the graph that Graphiti wrote', () => {
       for (const [at, number] of of.map(Number).entries()) {
         const [who] = talk[number] ?? []
         // Half reported: only the answer of each turn, or every second single message.
-        const isTold = provenance === 'reported' || (provenance === 'half reported' && (at + number) % 2 === 0)
-        if (isTold && who !== undefined)
+        const isReported = provenance === 'reported' || (provenance === 'half reported' && (at + number) % 2 === 0)
+        if (isReported && who !== undefined)
           await reported(test, project, askers[who], [
             { source_id: messages[number]?.id ?? '', store: 'graph', ref: uuid },
           ])
@@ -264,15 +264,15 @@ describe.skipIf(!isReady)('the graph that Graphiti wrote', () => {
     let cut = 0
     for (const { uuid, messages } of episodes) {
       const own = messages.map(Number)
-      const kept = own.filter((at) => !gone.includes(at))
-      if (kept.length === 0) expect(contents.has(uuid)).toBe(false)
-      else if (kept.length === own.length)
+      const retained = own.filter((at) => !gone.includes(at))
+      if (retained.length === 0) expect(contents.has(uuid)).toBe(false)
+      else if (retained.length === own.length)
         for (const key of ['content', 'name', 'source_description', 'valid_at'])
           expect(contents.get(uuid)?.[key], key).toBe(remainingText(former.get(uuid)?.[key]))
       else {
         cut++
         expect(contents.get(uuid)?.content).toBe(
-          remainingText(kept.map((at) => `${speakers[talk[at]?.[0] ?? 'agent']}: ${textOf(at)}`).join('\n')),
+          remainingText(retained.map((at) => `${speakers[talk[at]?.[0] ?? 'agent']}: ${textOf(at)}`).join('\n')),
         )
       }
     }

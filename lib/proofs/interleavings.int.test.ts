@@ -23,7 +23,7 @@ const seen = new Map<RequestState, number>()
 class Crash extends Error {}
 let test: TestApp
 let admin: Person
-let judge: Issued
+let decide: Issued
 /** The point at which the next worker is killed. */
 let crashAt: string | undefined
 let points: string[]
@@ -36,7 +36,7 @@ beforeAll(async () => {
     },
   })
   admin = await signedIn(test, 'admin')
-  judge = await issuedAgent(test, ['read', 'write', 'admin'], { tier: 'enterprise', owner: admin })
+  decide = await issuedAgent(test, ['read', 'write', 'admin'], { tier: 'enterprise', owner: admin })
   points = [
     'start.before',
     'start.fenced',
@@ -129,7 +129,7 @@ const steps: Record<string, (n: number) => Step> = {
     ]
     const target = kinds[n % 3]
     const { status, json } = await ask('POST', '/v1/holds', {
-      token: judge.token,
+      token: decide.token,
       body: { ...target, reason: 'A case.' },
     })
     if (status >= 300) return

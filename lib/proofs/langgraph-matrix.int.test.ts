@@ -226,7 +226,7 @@ describe.each([
       await on.say(conversation.id, id, content)
       return { id: String(id), path: `${conversation.path}/messages/${id}`, content }
     }
-    async function accountHolder(project: MadeProject) {
+    async function accountOwner(project: MadeProject) {
       const person = await personWithPassword(stage.test, 'Somebody', project.owner.organisationId)
       const agent = await issuedAgent(stage.test, ['read', 'write'], { tier: 'enterprise', owner: person })
       await dataOf(stage.test, 'POST', `${project.path}/members`, project.owner, {
@@ -237,7 +237,7 @@ describe.each([
     /** Two people in three conversations (one shared, one each) and a fork from a past checkpoint. */
     async function talked(name: string, isAccount = false) {
       const project = await madeProject(stage.test)
-      const holder = isAccount ? await accountHolder(project) : undefined
+      const holder = isAccount ? await accountOwner(project) : undefined
       const a = holder?.agent ?? 'a'
       const shared = await madeConversation(stage.test, project, {}, project.agent)
       // A second thread of the same conversation, without an answer.
@@ -304,15 +304,15 @@ describe.each([
         const talk = await talked(`${language.slice(0, 2).toLowerCase()}${scope.slice(0, 2)}`, scope === 'account')
         const { shared, second, others, own, first, reply, theirs, alone } = talk
         const messages = { first, reply, theirs, alone }
-        const gone = {
+        const deleted = {
           message: [first],
           conversation: [first, reply],
           person: [first, alone],
           account: [first, alone],
           project: [first, reply, theirs, alone],
         }[scope]
-        const erased = gone.map(({ content }) => content)
-        const staying = Object.values(messages).filter((one) => !gone.includes(one))
+        const erased = deleted.map(({ content }) => content)
+        const staying = Object.values(messages).filter((one) => !deleted.includes(one))
         const has = (text: string) =>
           hasRun(
             text,

@@ -192,7 +192,7 @@ describe.each([
       const conversation = await madeConversation(app, project)
       const elsewhere = await madeConversation(app, project)
       const message = await madeMessage(app, conversation, project.owner, { content: `${sentence}, they say.` })
-      const kept = await madeMessage(app, elsewhere, other, { content: 'The weather in the vault is fine.' })
+      const retained = await madeMessage(app, elsewhere, other, { content: 'The weather in the vault is fine.' })
       await dataOf(app, 'PATCH', message.path, project.owner, { body: { content: `Corrected: ${sentence}!` } })
       await madeAttachment(app, message, project.owner, { bytes: `Notes: ${sentence}` })
       const [{ object_key: key } = { object_key: '' }] = await app.db.query<{ object_key: string }>(
@@ -217,7 +217,7 @@ describe.each([
       await writeMessage(talk, conversation.id, message.id, `Corrected: ${sentence}!`)
       await approveTool(talk, conversation.id)
       await writeMessage(talk, conversation.id, 'another-message-of-this-thread', 'And now to something else entirely.')
-      await writeMessage(talk, elsewhere.id, kept.id, 'The weather in the vault is fine.')
+      await writeMessage(talk, elsewhere.id, retained.id, 'The weather in the vault is fine.')
       await place.remember(['memories'], conversation.id, { text: `Corrected: ${sentence}!` })
       await place.remember(['answers'], `${message.id}: ${sentence}`, { answer: 'So they say.' })
       await place.remember(['topics', sentence], 'mentioned', { in: message.id })
@@ -249,7 +249,7 @@ describe.each([
       const asked = [`asked:${project.id}:${sentence}`, `asked:${sentence}`, `asked:${conversation.id}:${sentence}`]
       for (const [n, question] of asked.entries())
         await cache.set(question, 'So they say.', { ttl: 600, about: n === 1 ? [message.id] : [] })
-      await cache.set('answers:others', 'Something else.', { ttl: 600, about: [kept.id] })
+      await cache.set('answers:others', 'Something else.', { ttl: 600, about: [retained.id] })
       await reported(app, project, project.owner, [
         { source_id: message.id, store: 'graph', ref: graph.id('e1'), ended: [graph.id('f-ended')] },
         { source_id: message.id, store: 'cache', ref: `kp:cache:${asked[0]}` },
@@ -292,17 +292,18 @@ describe.each([
       expect(locationsOf(after, sentence)).toEqual([])
 
       // In its own graph, everything outside the plan that names no deleted item is unchanged byte by byte.
-      const judged = (wanted: string): string[] =>
+      const decided = (wanted: string): string[] =>
         plan.json.data.verdicts.flatMap(({ store, verdict, id }: PlannedRecord) =>
           store === 'graph' && verdict === wanted ? [id] : [],
         )
-      const gone = new Set(judged('deleted'))
+      const deleted = new Set(decided('deleted'))
       // A fact is deleted with its entities, and the plan counts it with them.
       for (const { uuid, source, target, of } of graphBefore.map((row) => Edge.parse(JSON.parse(row))))
-        if (uuid !== undefined && [source, target, ...of.slice(1)].some((end) => gone.has(end ?? ''))) gone.add(uuid)
-      const namesErased = (row: string) => [...gone].some((id) => row.includes(id))
+        if (uuid !== undefined && [source, target, ...of.slice(1)].some((end) => deleted.has(end ?? '')))
+          deleted.add(uuid)
+      const namesErased = (row: string) => [...deleted].some((id) => row.includes(id))
       const uuidOf = (row: string) => Edge.parse(JSON.parse(row)).uuid ?? ''
-      const touched = new Set([...judged('changed'), ...graphBefore.filter(namesErased).map(uuidOf)])
+      const touched = new Set([...decided('changed'), ...graphBefore.filter(namesErased).map(uuidOf)])
       touched.delete('')
       const stays = (rows: readonly string[]) =>
         rows.filter((row) => !namesErased(row) && !touched.has(uuidOf(row)) && !row.includes('KnowledgePulse'))
@@ -310,12 +311,12 @@ describe.each([
       expect(stays(await place.graphRows(graph.group))).toEqual(stays(graphBefore))
 
       // Data of others is unchanged.
-      const ids = [kept.id, theirs.id, elsewhere.id, aside.group, 'answers:others']
+      const ids = [retained.id, theirs.id, elsewhere.id, aside.group, 'answers:others']
       const ownTraces = [message.id, conversation.id]
       const untouched = (contents: Contents) =>
         ofOthers(contents, ids).filter((text) => !ownTraces.some((id) => text.includes(id)))
       expect(untouched(after)).toEqual(expect.arrayContaining(untouched(before)))
-      expect(await messagesOf(talk, elsewhere.id)).toContain(kept.id)
+      expect(await messagesOf(talk, elsewhere.id)).toContain(retained.id)
       // Every past state of the thread can be read, and the thread continues.
       expect((await historyOf(talk, conversation.id)).length).toBeGreaterThan(5)
       expect(await messagesOf(talk, conversation.id)).not.toContain(message.id)

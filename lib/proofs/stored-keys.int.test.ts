@@ -41,14 +41,14 @@ describe.each([
   ['seed_phrase', `write down: ${words}`, words],
 ])('a %s', (kind, text, secret) => {
   test('is rejected in documents, clade entries, the state and restorations, and is neither stored nor repeated', async () => {
-    const kept = { kind: 'playbook', title: 'Fixing', body: 'Wait for it.\n' }
-    const document = (await ask('POST', '/documents', { body: kept })).json.data.id
+    const retained = { kind: 'playbook', title: 'Fixing', body: 'Wait for it.\n' }
+    const document = (await ask('POST', '/documents', { body: retained })).json.data.id
     const entry = (await ask('POST', '/grimoire', { body: { ...insight, content: { claim: 'calm' } } })).json.data.id
     const before = await held()
-    const record = { id: `adoc_${'0'.repeat(22)}`, ...kept, revision: 1, created_at: when, updated_at: when }
+    const record = { id: `adoc_${'0'.repeat(22)}`, ...retained, revision: 1, created_at: when, updated_at: when }
     const answers = [
-      await ask('POST', '/documents', { body: { ...kept, body: text } }),
-      await ask('POST', '/documents', { body: { ...kept, title: text } }),
+      await ask('POST', '/documents', { body: { ...retained, body: text } }),
+      await ask('POST', '/documents', { body: { ...retained, title: text } }),
       await ask('PUT', `/documents/${document}`, { body: { revision: 1, title: 'Fixing', body: text } }),
       await ask('POST', '/grimoire', { body: { ...insight, content: { a: [{ b: text }] } } }),
       await ask('POST', '/grimoire', {
@@ -81,8 +81,8 @@ test('a state is stored without the values of secret fields', async () => {
   const { status, json, text } = await upload('/state', 'PUT', 'application/json', state)
   expect(status, text).toBe(200)
   const row = await app.db.prisma.stateBundle.findUnique({ where: { agentId: agent.id } })
-  const kept = await Array.fromAsync((await app.app.stored.objects.get(row?.objectKey ?? '')) ?? [])
-  const bytes = Buffer.concat(kept)
+  const retained = await Array.fromAsync((await app.app.stored.objects.get(row?.objectKey ?? '')) ?? [])
+  const bytes = Buffer.concat(retained)
   expect(JSON.parse(bytes.toString())).toEqual({ step: 3, wallet: { private_key: null }, session: { token: null } })
   expect(json.data.bytes).toBe(bytes.length)
 })

@@ -317,14 +317,14 @@ async function dumped({
   return found
 }
 
-function judge(
+function decide(
   world: World,
   left: readonly ReceiptStatement[],
   texts: Awaited<ReturnType<typeof dumped>>,
-  gone: ReceiptStatement[],
+  deleted: ReceiptStatement[],
 ): void {
   const own = new Set(left.flatMap(({ text }) => runsOf(text)))
-  const erased = new Set(gone.flatMap(({ text }) => runsOf(text)).filter((run) => !own.has(run)))
+  const erased = new Set(deleted.flatMap(({ text }) => runsOf(text)).filter((run) => !own.has(run)))
   for (const { place, id, text } of texts)
     for (const run of runsOf(text))
       if (erased.has(run)) throw new Error(`erased words remain in ${place} ${id}: ${run}`)
@@ -351,8 +351,8 @@ it.skipIf(!(await isRedisInstalled()))(
           const receipt = await erase(world, erasure)
           const left = await remaining(world)
           const isLeft = new Set(left.map(({ id }) => id))
-          const gone = world.said.filter(({ id }) => !isLeft.has(id))
-          judge(world, left, await dumped(world), gone)
+          const deleted = world.said.filter(({ id }) => !isLeft.has(id))
+          decide(world, left, await dumped(world), deleted)
           if (!receipt) continue
           expect(receipt.stores.every(({ residue }) => residue === 0)).toBe(true)
           const now = new Set(before.filter(({ id }) => !isLeft.has(id)).flatMap(({ text }) => runsOf(text)))

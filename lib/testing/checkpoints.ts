@@ -2,7 +2,7 @@ import { withConnection } from '#lib/stores/postgres/connection.ts'
 import type { TestApp } from './app.ts'
 
 /** Runs a statement on the database with the application's threads. Replaces `langgraph.` with its schema. */
-async function told({ app }: TestApp, sql: string, values: unknown[]): Promise<void> {
+async function reported({ app }: TestApp, sql: string, values: unknown[]): Promise<void> {
   const url = app.env.KP_CHECKPOINTS_URL
   if (url === undefined) {
     await app.db.query(undefined, sql, values)
@@ -33,7 +33,7 @@ export async function storedInThread(
   for (const step of [1, 2]) {
     const id = `1f000000-0000-6000-8000-00000000000${step}`
     const versions = { messages: step }
-    await told(
+    await reported(
       test,
       `INSERT INTO langgraph.checkpoints (thread_id, checkpoint_id, checkpoint, metadata) VALUES ($1, $2, $3, $4)`,
       [
@@ -43,19 +43,19 @@ export async function storedInThread(
         JSON.stringify({ source: 'loop', step, parents: {} }),
       ],
     )
-    await told(
+    await reported(
       test,
       `INSERT INTO langgraph.checkpoint_blobs (thread_id, channel, version, type, blob) VALUES ($1, 'messages', $2, 'json', $3)`,
       [thread, String(step), Buffer.from(JSON.stringify(said))],
     )
-    await told(
+    await reported(
       test,
       `INSERT INTO langgraph.checkpoint_writes (thread_id, checkpoint_id, task_id, idx, channel, type, blob) VALUES ($1, $2, 'task', 0, 'messages', 'json', $3)`,
       [thread, id, Buffer.from(JSON.stringify(said))],
     )
   }
   for (const { id, text } of messages)
-    await told(test, 'INSERT INTO langgraph.store (namespace_path, key, value) VALUES ($1, $2, $3)', [
+    await reported(test, 'INSERT INTO langgraph.store (namespace_path, key, value) VALUES ($1, $2, $3)', [
       namespace,
       `memory of ${id}`,
       JSON.stringify({ from: id, text }),

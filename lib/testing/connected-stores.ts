@@ -77,16 +77,16 @@ export async function versionedBucket(endpoint: string, bucket = `kp-${randomByt
     contents: () => storedObjectsOf(client, bucket),
     /** Keeps all versions, oldest first. Returns a function that replaces the current content with them. */
     async retainedAside() {
-      const kept: { key: string; bytes: Uint8Array }[] = []
+      const retained: { key: string; bytes: Uint8Array }[] = []
       for (const { Key, VersionId } of (await versions()).versions.toReversed()) {
         const { Body } = await client.send(new GetObjectCommand({ Bucket: bucket, Key, VersionId }))
-        kept.push({ key: Key ?? '', bytes: (await Body?.transformToByteArray()) ?? new Uint8Array() })
+        retained.push({ key: Key ?? '', bytes: (await Body?.transformToByteArray()) ?? new Uint8Array() })
       }
       return async () => {
         const there = await versions()
         for (const { Key, VersionId } of [...there.versions, ...there.markers])
           await client.send(new DeleteObjectCommand({ Bucket: bucket, Key, VersionId }))
-        for (const { key, bytes } of kept) await put(key, bytes)
+        for (const { key, bytes } of retained) await put(key, bytes)
       }
     },
     close: () => client.destroy(),
@@ -111,13 +111,13 @@ async function emptied(url: string, database: number): Promise<void> {
 
 /** Kept keys are stored in another database of the same Redis. */
 const [live, aside] = [0, 1]
-/** Excludes the tables of {@link threadsKeptAside}. */
+/** Excludes the tables of {@link reservedThreads}. */
 const rowsOfThreads = async (url: string): Promise<Contents> =>
   new Map([...(await rowsOf(url))].filter(([place]) => place.startsWith(`${schema}.`)))
 const threadTables = ['checkpoints', 'checkpoint_blobs', 'checkpoint_writes', 'store']
 
 /** Keeps the rows of all threads. Returns a function that replaces the current rows with them. */
-async function threadsKeptAside(url: string): Promise<() => Promise<void>> {
+async function reservedThreads(url: string): Promise<() => Promise<void>> {
   const at = (run: (table: string) => string) =>
     withConnection(url, (client) => client.query(threadTables.map(run).join(';')))
   await at((table) => `CREATE TABLE kept_${table} AS TABLE ${schema}.${table}`)
@@ -176,7 +176,7 @@ export async function connectTestStores({ graphUrl, redisUrl, s3Endpoint, checkp
     /** Keeps the current content, of the graph only one group. Returns a function that restores it. */
     async retainedAside(group: string): Promise<() => Promise<void>> {
       const graph = await planting.standing(group)
-      const putBack = [await threadsKeptAside(checkpointsUrl), await bucket.retainedAside()]
+      const putBack = [await reservedThreads(checkpointsUrl), await bucket.retainedAside()]
       await copiedKeys(redisUrl, live, aside)
       return async () => {
         for (const put of putBack) await put()

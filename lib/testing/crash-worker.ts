@@ -11,7 +11,7 @@ import { runJobs } from '#lib/jobs/runner.ts'
  * A production worker for a given installation that dies as if by `kill -9` at the first injection point of an erasure
  * outside `pass`. It first writes the point to a file. It loads all modules, sends `loaded` and waits for a message.
  */
-const Told = z.strictObject({
+const Reported = z.strictObject({
   settings: z.record(z.string(), z.string()),
   /** Points that it passes. Undefined: all. */
   pass: z.array(z.string()).optional(),
@@ -29,7 +29,7 @@ const patience = 300
 
 process.on('disconnect', () => process.exit())
 process.once('message', async (message) => {
-  const { settings, pass, halt, notes, clock, ahead } = Told.parse(message)
+  const { settings, pass, halt, notes, clock, ahead } = Reported.parse(message)
   const passed = pass && new Set(pass)
   const halts = new Set(halt)
   const interrupt = (point: string) => {

@@ -102,8 +102,12 @@ export async function drain(
  * Drains the queue while other code waits for its jobs. Jobs may fail. Polls twenty times a second, to leave processor
  * time to that code. Calls `each` after every poll.
  */
-export async function drainWhile(test: Pick<TestApp, 'app'>, isGoing: () => boolean, each = () => {}): Promise<void> {
-  while (isGoing()) {
+export async function drainWhile(
+  test: Pick<TestApp, 'app'>,
+  isDeleting: () => boolean,
+  each = () => {},
+): Promise<void> {
+  while (isDeleting()) {
     await drain(test, { mayFail: true })
     each()
     await delay(50)

@@ -1,7 +1,7 @@
 import { endedWithin, type GraphChange, type Neighbourhood } from '#lib/stores/graph/graph.ts'
 import type { PlantedGraph } from './planted-graph.ts'
 
-const without = (ids: readonly string[], gone: ReadonlySet<string>) => ids.filter((id) => !gone.has(id))
+const without = (ids: readonly string[], deleted: ReadonlySet<string>) => ids.filter((id) => !deleted.has(id))
 
 /** The neighbourhood of these episodes, read from a graph in memory. */
 export function neighbourhoodIn(
@@ -65,8 +65,8 @@ export function neighbourhoodIn(
       })),
     sagas: graph.sagas
       .filter(
-        ({ episodes: told, firstEpisode, lastEpisode }) =>
-          told.some((one) => ids.has(one)) || ids.has(firstEpisode ?? '') || ids.has(lastEpisode ?? ''),
+        ({ episodes: reported, firstEpisode, lastEpisode }) =>
+          reported.some((one) => ids.has(one)) || ids.has(firstEpisode ?? '') || ids.has(lastEpisode ?? ''),
       )
       .map((saga) => ({
         ...saga,
@@ -87,11 +87,11 @@ export function changed(graph: PlantedGraph, change: GraphChange): PlantedGraph 
   const cut = new Map(change.editEpisodes.map(({ uuid, content }) => [uuid, content]))
   const removed = new Set(change.removeMentions.map(({ episode, entity }) => `${episode} ${entity}`))
   const gatherings = new Set([...change.deleteCommunities, ...change.deleteSagas])
-  const gone = new Set([...episodes, ...entities, ...gatherings])
+  const deleted = new Set([...episodes, ...entities, ...gatherings])
   const changes = new Map(change.changeFacts.map((one) => [one.uuid, one]))
   const sagas = new Map(change.changeSagas.map((one) => [one.uuid, one]))
   const links = new Map(
-    [...graph.next.filter(({ from, to }) => !gone.has(from) && !gone.has(to)), ...change.link].map((link) => [
+    [...graph.next.filter(({ from, to }) => !deleted.has(from) && !deleted.has(to)), ...change.link].map((link) => [
       `${link.from} ${link.to}`,
       link,
     ]),
@@ -129,7 +129,7 @@ export function changed(graph: PlantedGraph, change: GraphChange): PlantedGraph 
       .map((community) => ({
         ...community,
         ...(change.blankCommunities.includes(community.uuid) && { name: '', summary: '' }),
-        members: without(community.members, gone),
+        members: without(community.members, deleted),
       })),
     sagas: graph.sagas
       .filter(({ uuid }) => !gatherings.has(uuid))
@@ -139,7 +139,7 @@ export function changed(graph: PlantedGraph, change: GraphChange): PlantedGraph 
           ...saga,
           ...how,
           ...(how && { summary: '', summarizedTo: null }),
-          episodes: without(saga.episodes, gone),
+          episodes: without(saga.episodes, deleted),
         }
       }),
     next: [...links.values()].sort((one, other) => (`${one.from} ${one.to}` < `${other.from} ${other.to}` ? -1 : 1)),

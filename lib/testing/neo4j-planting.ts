@@ -140,8 +140,8 @@ export function neo4jPlanting(url: string): GraphPlanting & { close(): Promise<v
       const members = communities.flatMap(({ uuid, members: of }) => of.map((to) => ({ from: uuid, to })))
       await put(saveLinks('Community', 'HAS_MEMBER', 'Entity'), group, members)
       await put(saveLinks('Community', 'HAS_MEMBER', 'Community'), group, members)
-      const told = sagas.flatMap((saga) => saga.episodes.map((to) => ({ from: saga.uuid, to })))
-      await put(saveLinks('Saga', 'HAS_EPISODE', 'Episodic'), group, told)
+      const reported = sagas.flatMap((saga) => saga.episodes.map((to) => ({ from: saga.uuid, to })))
+      await put(saveLinks('Saga', 'HAS_EPISODE', 'Episodic'), group, reported)
       await put(saveLinks('Episodic', 'NEXT_EPISODE', 'Episodic'), group, next)
     },
     standing: (group) =>

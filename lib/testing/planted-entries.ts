@@ -31,7 +31,7 @@ function random(seed: number) {
 type Random = ReturnType<typeof random>
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex')
 const checked = createBase58check(sha256)
-const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
+const emails = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
 
 function eip55(lower: string): string {
   const hash = hex(keccak_256(new TextEncoder().encode(lower)))
@@ -72,31 +72,31 @@ const secrets: Record<string, (r: Random) => { written: string; tail?: string }>
   seed: (r) => ({
     written: entropyToMnemonic(r.bytes(r.one([16, 32])), r.one([english, spanish, japanese])),
   }),
-  anthropic: (r) => ({ written: `sk-ant-api03-${r.signs(letters, 48)}` }),
-  openai: (r) => ({ written: `sk-proj-${r.signs(letters, 40)}` }),
+  anthropic: (r) => ({ written: `sk-ant-api03-${r.signs(emails, 48)}` }),
+  openai: (r) => ({ written: `sk-proj-${r.signs(emails, 40)}` }),
   github: (r) => {
-    const body = r.signs(letters, 30)
+    const body = r.signs(emails, 30)
     return { written: `ghp_${body}${crcInBase62(body)}` }
   },
   ours: (r) => {
-    const body = `kp_${r.signs(letters, 43)}`
+    const body = `kp_${r.signs(emails, 43)}`
     return { written: body + crcInBase62(body) }
   },
   amazon: (r) => ({ written: `AKIA${r.signs('ABCDEFGHIJKLMNOPQRSTUVWXYZ234567', 16)}` }),
-  jwt: (r) => ({ written: `eyJ${r.signs(letters, 30)}.eyJ${r.signs(letters, 40)}.${r.signs(letters, 43)}` }),
+  jwt: (r) => ({ written: `eyJ${r.signs(emails, 30)}.eyJ${r.signs(emails, 40)}.${r.signs(emails, 43)}` }),
   bearer: (r) => {
-    const tail = r.signs(letters, 40)
+    const tail = r.signs(emails, 40)
     return { written: `Authorization: Bearer ${tail}`, tail }
   },
   password: (r) => {
-    const tail = `${r.signs(letters, 10)}7!`
+    const tail = `${r.signs(emails, 10)}7!`
     return {
       written: `${r.one(['password', 'passphrase', 'api_secret', 'API key', 'secret_key', '密码'])}${r.one([': ', '=', ' = ', ' is '])}${tail}`,
       tail,
     }
   },
   userinfo: (r) => {
-    const tail = r.signs(letters, 12)
+    const tail = r.signs(emails, 12)
     return { written: `postgres://bot:${tail}@db.example.net/x`, tail }
   },
   email: (r) => ({
@@ -167,7 +167,7 @@ const secrets: Record<string, (r: Random) => { written: string; tail?: string }>
     }
   },
   passwordOf: (r) => {
-    const tail = `${r.signs(letters, 10)}7`
+    const tail = `${r.signs(emails, 10)}7`
     return { written: `${r.one(['password for the bot', 'passphrase of my wallet', 'API key for it'])}: ${tail}`, tail }
   },
   size: (r) => {
@@ -274,7 +274,7 @@ const observed = [
 ]
 
 const uuid = (r: Random) => hex(r.bytes(16)).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
-const ownId = (r: Random, prefix: string) => `${prefix}_${r.signs(letters, 22)}`
+const ownId = (r: Random, prefix: string) => `${prefix}_${r.signs(emails, 22)}`
 const instant = (r: Random) => new Date(1_700_000_000_000 + r.upTo(99_999_999) * 1000).toISOString()
 
 function clean(r: Random, depth = 0): { [name: string]: JsonTree } {
@@ -349,9 +349,9 @@ function faultsOf(r: Random): SharingFault[] {
   const names = Object.keys(secrets)
   const entry = entryOf(r)
   const before = JSON.stringify(entry)
-  const kept = stripEntry(entry, { names: known })
-  if (JSON.stringify(kept.payload) !== before || Object.keys(kept.removed).length > 0)
-    changed('a clean entry', `${before} → ${JSON.stringify(kept)}`)
+  const retained = stripEntry(entry, { names: known })
+  if (JSON.stringify(retained.payload) !== before || Object.keys(retained.removed).length > 0)
+    changed('a clean entry', `${before} → ${JSON.stringify(retained)}`)
 
   const planted: { how: string; literal: string }[] = []
   const expected: { how: string; isRetained: (payload: ShareableEntry) => boolean }[] = []
@@ -416,7 +416,7 @@ function faultsOf(r: Random): SharingFault[] {
   r.one(objectsIn(entry.content)).object.pair = paired(r, r.one(tradeNames), r.one<JsonTree>([beside, String(beside)]))
   planted.push({ how: 'number beside its name', literal: String(beside) })
   planted.push({ how: `number as ${trade}`, literal: String(amount) })
-  const word = `${r.signs(letters, 9)}x`
+  const word = `${r.signs(emails, 9)}x`
   const secretName = r.one(secretNames)
   r.one(objectsIn(entry.content)).object[secretName] = r.one<JsonTree>([
     word,
@@ -426,7 +426,7 @@ function faultsOf(r: Random): SharingFault[] {
     deep(r, [word]),
   ])
   planted.push({ how: `word as ${secretName}`, literal: word })
-  const second = `${r.signs(letters, 9)}y`
+  const second = `${r.signs(emails, 9)}y`
   r.one(objectsIn(entry.content)).object.setting = paired(r, r.one(secretNames), second)
   planted.push({ how: 'word beside its name', literal: second })
   const person = `${r.one(['Quentina', 'Ulfilas', 'Xaviera'])} ${r.one(['Testperson', 'Sampleton'])}${r.upTo(9)}`

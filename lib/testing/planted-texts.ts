@@ -418,10 +418,10 @@ export function compared(
   found: readonly { kind: SensitiveKind; start: number; end: number }[],
 ) {
   const name = ({ kind, start, end }: { kind: SensitiveKind; start: number; end: number }) => `${kind} ${start} ${end}`
-  const [wanted, told] = [new Set(expected.map(name)), new Set(found.map(name))]
+  const [wanted, reported] = [new Set(expected.map(name)), new Set(found.map(name))]
   return {
-    hits: [...wanted].filter((one) => told.has(one)).length,
-    missed: expected.filter((one) => !told.has(name(one))),
+    hits: [...wanted].filter((one) => reported.has(one)).length,
+    missed: expected.filter((one) => !reported.has(name(one))),
     wrong: found.filter((one) => !wanted.has(name(one))),
   }
 }

@@ -79,11 +79,11 @@ export const sideStoreDataSource =
       side.before?.('erase')
       const known = side.remembered.get(options?.key ?? '')
       if (known) return known
-      const gone = named(side, items).filter((id) => side.entries.delete(id))
+      const deleted = named(side, items).filter((id) => side.entries.delete(id))
       const erased: Erased = {
-        count: gone.length,
-        results: { entriesDeleted: gone.length },
-        mentions: gone.map((id) => ({ store: 'side', kind: 'entry', id, field: 'text', isRedacted: false })),
+        count: deleted.length,
+        results: { entriesDeleted: deleted.length },
+        mentions: deleted.map((id) => ({ store: 'side', kind: 'entry', id, field: 'text', isRedacted: false })),
       }
       if (options) side.remembered.set(options.key, erased)
       return erased

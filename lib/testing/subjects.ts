@@ -153,9 +153,9 @@ export async function madeSubject(test: TestApp, { agents: count = 2, units: eac
     for (let m = 0; m < each; m++)
       ownUnits.push(await own('/v1/knowledge', trace({ task: { objective: `${words} unit ${m}` } })))
     ownUnits.push(await own('/v1/knowledge', pattern({ description: words }, { visibility: 'private' })))
-    const wording = (instruction: string) => sop({ name: words, decision_tree: [{ step: 1, instruction }] })
-    const made = await own('/v1/sop', wording('Stop the writers.'))
-    await notifiedOf(test, 'PUT', `/v1/sop/${made}`, { token, body: wording(`Stop them all, says ${marker}.`) })
+    const versions = (instruction: string) => sop({ name: words, decision_tree: [{ step: 1, instruction }] })
+    const made = await own('/v1/sop', versions('Stop the writers.'))
+    await notifiedOf(test, 'PUT', `/v1/sop/${made}`, { token, body: versions(`Stop them all, says ${marker}.`) })
     ownUnits.push(made)
     ownSkills.push(await own('/v1/skills', { skill_md: skillMd(`mine-${n}`, { body: `# Do it\n\n${words}\n` }) }))
     if (n === 0) {
@@ -166,8 +166,8 @@ export async function madeSubject(test: TestApp, { agents: count = 2, units: eac
         body: { reason: `No, says ${marker}.` },
       })
       await notifiedOf(test, 'GET', `/v1/export/${id}`, { token })
-      const gone = await own('/v1/knowledge', trace({ task: { objective: words } }))
-      await notifiedOf(test, 'DELETE', `/v1/knowledge/${gone}`, { token })
+      const deleted = await own('/v1/knowledge', trace({ task: { objective: words } }))
+      await notifiedOf(test, 'DELETE', `/v1/knowledge/${deleted}`, { token })
     }
     const [unit] = ownUnits
     const { token: voter } = neighbour.agent

@@ -109,8 +109,8 @@ function decoded(text: string, start: number, end: number): CodedSegment | undef
 /** Line breaks between two lines of Base64 at most: tags that were removed may leave several. */
 export const maxBreaks = 8
 
-/** The end of Base64 with line breaks, up to `most`: every line but the last is as long as the first. */
-export function endOfLines(text: string, start: number, end: number, most: number): number {
+/** The end of Base64 with line breaks, up to `max`: every line but the last is as long as the first. */
+export function endOfLines(text: string, start: number, end: number, max: number): number {
   const width = end - start
   if (width < 60 || width % 4 !== 0) return end
   let until = end
@@ -119,7 +119,7 @@ export function endOfLines(text: string, start: number, end: number, most: numbe
     while (from < until + maxBreaks && (text[from] === '\r' || text[from] === '\n')) from++
     if (from === until) return until
     let to = from
-    while (to < most && to - from <= width && isBase64Unit(text.charCodeAt(to))) to++
+    while (to < max && to - from <= width && isBase64Unit(text.charCodeAt(to))) to++
     if (to === from || to - from > width) return until
     until = to
     if (to - from < width) return until
@@ -136,14 +136,14 @@ function endOfFullLines(text: string, start: number, end: number, until: number)
 }
 
 const isSeparator = /^[-_+/]/
-/** The encoded texts in a run of Base64 characters up to `most`, and the end of what was examined. */
+/** The encoded texts in a run of Base64 characters up to `max`, and the end of what was examined. */
 export function segmentsIn(
   text: string,
   start: number,
   end: number,
-  most: number,
+  max: number,
 ): { segments: CodedSegment[]; end: number } {
-  const until = endOfLines(text, start, end, most)
+  const until = endOfLines(text, start, end, max)
   const whole =
     decoded(text, start, until) ??
     (until > end

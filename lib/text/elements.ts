@@ -16,7 +16,7 @@ const blocks = new Set(
   ).split(' '),
 )
 /** Elements of office documents. Only those that separate words are blocks; all others divide words anywhere. */
-const office = /^(?:w(?:\d\d\w*)?|a|m|text|mc|wp|wps|v):/
+const adminRole = /^(?:w(?:\d\d\w*)?|a|m|text|mc|wp|wps|v):/
 const officeBlock =
   /:(?:p|h|s|br|cr|tab|tbl|tr|tc|txbxcontent|line-break|list|list-item|note|table|table-row|table-cell|body|document|sectpr)$/
 /** Runs of a cell in a spreadsheet, whose elements have no prefix. */
@@ -25,7 +25,7 @@ const isCell = (closed: ReadonlySet<string>): boolean => closed.has('si') || clo
 /** Whether an element may be inside a word. */
 const joinsWords = (name: string, closed: ReadonlySet<string>): boolean =>
   inline.has(name) ||
-  (name.includes(':') ? office.test(name) && !officeBlock.test(name) : cellParts.has(name) && isCell(closed))
+  (name.includes(':') ? adminRole.test(name) && !officeBlock.test(name) : cellParts.has(name) && isCell(closed))
 /** Elements whose content is not a part of the text around them: how a word is read, and notes. */
 const annotations = new Set(['rt', 'rp', 'rtc', 'ref'])
 const maxAnnotation = 200

@@ -148,7 +148,7 @@ function mayBegin(text: string, at: number, end: number): boolean {
 const afterString = `,:=)]}+'"`
 
 /** How often a character is read, on average, until the rest of a text is left alone. */
-const mostReadings = 12
+const maxReadings = 12
 
 export const hasLiteral = (text: string, start: number, end: number): boolean =>
   mayBeLiteral.test(text.slice(start, end))
@@ -157,7 +157,7 @@ export const hasLiteral = (text: string, start: number, end: number): boolean =>
 export function literalsIn(text: string, start: number, end: number): LiteralValue[] {
   const found: LiteralValue[] = []
   // Brackets inside strings can be read several times.
-  const reading: Reading = { failed: new Set(), left: mostReadings * (end - start) }
+  const reading: Reading = { failed: new Set(), left: maxReadings * (end - start) }
   for (let at = start; at < end && reading.left > 0; at++) {
     const unit = text.charCodeAt(at)
     if ((unit !== 40 && unit !== 91 && unit !== 123) || reading.failed.has(at) || !mayBegin(text, at, end)) continue

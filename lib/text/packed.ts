@@ -29,9 +29,9 @@ interface Unpacked {
 }
 
 /** The content of all streams in a value. An error if anything else is in it: it would be lost when the value is packed again. */
-export function unpackAll(bytes: Uint8Array, unpack: Unpack, most = maxUnpacked): Buffer {
+export function unpackAll(bytes: Uint8Array, unpack: Unpack, max = maxUnpacked): Buffer {
   const parts: Buffer[] = []
-  let left = most
+  let left = max
   for (let from = 0; from < bytes.length; ) {
     const rest = bytes.subarray(from)
     if (parts.length === maxStreams || left === 0) throw new RangeError('too much compressed data')

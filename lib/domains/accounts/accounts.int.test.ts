@@ -228,7 +228,7 @@ describe('sign-in', () => {
 
   test('works from other networks while one subnet has used up its attempts from any of its addresses', async () => {
     for (const address of ['2001:db8:0:1::', '192.0.2.66']) {
-      const told = await Promise.all(
+      const reported = await Promise.all(
         Array.from({ length: 40 }, (_, host) => {
           const one = address.includes(':') ? `${address}${host + 1}` : address
           return accounts.signIn({ email, password: 'a guess' }, from(one)).then(
@@ -237,7 +237,7 @@ describe('sign-in', () => {
           )
         }),
       )
-      expect(told.filter((one) => one === 'wrong')).toHaveLength(5)
+      expect(reported.filter((one) => one === 'wrong')).toHaveLength(5)
     }
     expect(await accounts.signIn({ email, password }, from('2001:db8:0:2::1'))).toBeDefined()
     expect(await accounts.signIn({ email, password }, from('198.51.100.7'))).toBeDefined()
@@ -277,15 +277,15 @@ describe('sign-in', () => {
     test('returns the same error for a wrong password everywhere, for known and unknown addresses', async () => {
       await open()
       tries.reset()
-      const told = new Set<string>()
+      const reported = new Set<string>()
       for (const address of [email, 'nobody@example.org']) {
         await flood(address)
         for (const place of ['192.0.2.1', '198.51.100.7']) {
           const problem = await refused(accounts.signIn({ email: address, password: 'a guess' }, from(place)))
-          told.add(JSON.stringify({ ...problem.toJSON(), ...problem.headers }))
+          reported.add(JSON.stringify({ ...problem.toJSON(), ...problem.headers }))
         }
       }
-      expect(told.size).toBe(1)
+      expect(reported.size).toBe(1)
     })
   })
 
@@ -453,8 +453,8 @@ describe('a session', () => {
       })
       return strangeId
     })
-    const told = await refused(run(accounts.revokeSession, mine, { params: { id: strange } }))
-    expect(told.toJSON()).toEqual(
+    const reported = await refused(run(accounts.revokeSession, mine, { params: { id: strange } }))
+    expect(reported.toJSON()).toEqual(
       (await refused(run(accounts.revokeSession, mine, { params: { id: newId('ses') } }))).toJSON(),
     )
     expect(await run(accounts.sessions, mine)).toMatchObject({ total: 1 })

@@ -62,9 +62,9 @@ describe('an invitation', () => {
     expect(job.payload).toContain(json.data.account_id)
     expect(job.payload).not.toContain(email.toLowerCase())
     await kit.work()
-    const [letter] = kit.emailsTo(email.toLowerCase())
-    expect(letter?.subject).toBe('邀请您加入 KnowledgePulse')
-    expect(letter?.text).toContain('示例')
+    const [linkEmail] = kit.emailsTo(email.toLowerCase())
+    expect(linkEmail?.subject).toBe('邀请您加入 KnowledgePulse')
+    expect(linkEmail?.text).toContain('示例')
     const code = codeIn(email.toLowerCase())
     expect(
       await rows('SELECT 1 FROM account_links WHERE encode(code_hash, $1) LIKE $2', 'escape', `%${code}%`),
@@ -504,18 +504,21 @@ describe('a password reset', () => {
   })
 
   it('is not sent to a closed account or one that is being erased, and earlier links stop working', async () => {
-    const [closed, gone] = [await settled(), await settled()]
-    for (const { email } of [closed, gone]) await ask(email)
+    const [closed, deleted] = [await settled(), await settled()]
+    for (const { email } of [closed, deleted]) await ask(email)
     await kit.work()
-    const codes = [codeIn(closed.email), codeIn(gone.email)]
+    const codes = [codeIn(closed.email), codeIn(deleted.email)]
     const admin = await signedIn(kit.test, 'admin')
     const { status } = await kit.test.fetch('POST', `/api/admin/users/${closed.id}/deactivate`, admin)
     expect(status).toBe(200)
-    await rows("INSERT INTO write_fences (kind, id, run_id, raised_at) VALUES ('account', $1, 'run_x', now())", gone.id)
+    await rows(
+      "INSERT INTO write_fences (kind, id, run_id, raised_at) VALUES ('account', $1, 'run_x', now())",
+      deleted.id,
+    )
     for (const code of codes) expect((await use(code, 'some other quiet words')).status).toBe(410)
     const before = kit.post.letters.length
     elsewhere()
-    for (const { email } of [closed, gone]) expect((await ask(email)).status).toBe(202)
+    for (const { email } of [closed, deleted]) expect((await ask(email)).status).toBe(202)
     await kit.work()
     expect(kit.post.letters.length).toBe(before)
     await expect(signIn(closed.email, password)).rejects.toMatchObject({ code: 'forbidden' })

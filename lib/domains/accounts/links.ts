@@ -41,10 +41,10 @@ async function nextEmailAt(
 export async function boundPasswordLinkEmails(
   tx: Transaction,
   accountId: string,
-  letter: { purpose: PasswordLinkPurpose; by: EmailRequester },
+  email: { purpose: PasswordLinkPurpose; by: EmailRequester },
   now: Date,
 ): Promise<void> {
-  const at = await nextEmailAt(tx, accountId, letter, now)
+  const at = await nextEmailAt(tx, accountId, email, now)
   if (!at) return
   const seconds = Math.max(1, Math.ceil((at.getTime() - now.getTime()) / 1000))
   throw new Problem('rate_limited', {
@@ -70,10 +70,10 @@ export interface Addressee {
 export async function makePasswordLink(
   tx: Transaction,
   accountId: string,
-  letter: { purpose: PasswordLinkPurpose; by: EmailRequester },
+  email: { purpose: PasswordLinkPurpose; by: EmailRequester },
   now: Date,
 ): Promise<Addressee | undefined> {
-  const { purpose } = letter
+  const { purpose } = email
   await lockAccount(tx, accountId)
   const account = await tx.account.findUnique({
     where: { id: accountId },
@@ -88,7 +88,7 @@ export async function makePasswordLink(
   })
   if (!account || account.deactivatedAt || (await isFenced(tx, accountId))) return undefined
   if (purpose === 'invitation' && account.passwordHash !== null) return undefined
-  if (await nextEmailAt(tx, accountId, letter, now)) return undefined
+  if (await nextEmailAt(tx, accountId, email, now)) return undefined
   if (purpose === 'invitation') await endLinks(tx, accountId, now, purpose)
   const code = base62(randomBytes(32), 43)
   await tx.accountLink.create({

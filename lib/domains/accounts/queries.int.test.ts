@@ -124,15 +124,15 @@ describe('requireOwnProof', () => {
   test('accepts the right password, and returns the same error for wrong, very long and empty ones and unknown accounts', async () => {
     const { id } = await account()
     await check(id, password)
-    const told = [
+    const reported = [
       await refused(check(id, 'a wrong password')),
       await refused(check(id, 'x'.repeat(1_000_000))),
       await refused(check(id, '')),
       await refused(check('usr_nobody', password)),
     ]
-    for (const problem of told)
+    for (const problem of reported)
       expect(problem.toJSON()).toMatchObject({ status: 422, issues: [{ path: ['password'] }] })
-    expect(new Set(told.map((problem) => JSON.stringify(problem))).size).toBe(1)
+    expect(new Set(reported.map((problem) => JSON.stringify(problem))).size).toBe(1)
   })
 
   test('takes similar time for an unknown account', async () => {
@@ -194,7 +194,7 @@ describe('rectify', () => {
     expect((await refused(rectify(one.id, { name: 'Eve', email: two.email }))).code).toBe('conflict')
     expect(await within((tx) => app.app.accounts.contactOf(tx, one.id))).toMatchObject({ name: 'Somebody' })
     const wanted = `${newId('mail').toLowerCase()}@example.org`
-    const told = await Promise.all(
+    const reported = await Promise.all(
       [one, two].map(({ id }) =>
         rectify(id, { email: wanted }).then(
           () => 'taken',
@@ -202,7 +202,7 @@ describe('rectify', () => {
         ),
       ),
     )
-    expect(told.sort()).toEqual(['conflict', 'taken'])
+    expect(reported.sort()).toEqual(['conflict', 'taken'])
   })
 })
 

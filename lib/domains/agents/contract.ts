@@ -375,7 +375,7 @@ const counts = {
   changed: z.int().meta({ description: 'Number of agents whose restriction this request changed' }),
 }
 
-const Standing = sharedFields('ProcessingRestriction', {
+const LedgerStatus = sharedFields('ProcessingRestriction', {
   agent_id: z
     .string()
     .nullable()
@@ -401,7 +401,7 @@ export const readRestriction = operation({
   }),
   output: z.strictObject({
     data: z.strictObject({
-      ...Standing,
+      ...LedgerStatus,
       agents: counts.agents,
       restricted_agents: z.int().meta({ description: 'How many of them are currently restricted, for any reason' }),
       withdrawn_agents: z.int().meta({ description: 'How many of them have withdrawn consent' }),
@@ -429,7 +429,7 @@ export const setRestriction = operation({
     }),
   }),
   output: z.strictObject({
-    data: z.strictObject({ ...Standing, ...counts }),
+    data: z.strictObject({ ...LedgerStatus, ...counts }),
     message: z.string(),
   }),
   refusals: ['not_found', 'conflict', 'forbidden', 'scope_too_small'],

@@ -121,14 +121,14 @@ describe('creating an agent in the console', () => {
     expect((await create(undefined)).status).toBe(401)
     const agent = await issuedAgent(app, ['read', 'write', 'admin'])
     expect(refusal(await create(undefined, { consent }, { token: agent.token }))).toEqual([403, 'forbidden'])
-    const gone = await signedIn(app)
+    const deleted = await signedIn(app)
     await app.db.prisma.session.updateMany({
-      where: { accountId: gone.accountId },
+      where: { accountId: deleted.accountId },
       data: { revokedAt: app.clock.now() },
     })
-    expect((await create(gone.cookie)).status).toBe(401)
-    expect((await read('any-agent', gone.cookie)).status).toBe(401)
-    expect(await owned(gone)).toBe(0)
+    expect((await create(deleted.cookie)).status).toBe(401)
+    expect((await read('any-agent', deleted.cookie)).status).toBe(401)
+    expect(await owned(deleted)).toBe(0)
   })
 
   test('enforces the limit of unused agents exactly for concurrent requests', async () => {
@@ -161,12 +161,12 @@ describe('creating an agent in the console', () => {
   })
 
   test('creates nothing for a person who is being erased', async () => {
-    const going = await signedIn(app)
+    const erasing = await signedIn(app)
     await app.db.prisma.writeFence.create({
-      data: { kind: 'account', id: going.accountId, runId: 'run_of_this_test', raisedAt: app.clock.now() },
+      data: { kind: 'account', id: erasing.accountId, runId: 'run_of_this_test', raisedAt: app.clock.now() },
     })
-    expect([401, 409]).toContain((await create(going.cookie)).status)
-    expect(await owned(going)).toBe(0)
+    expect([401, 409]).toContain((await create(erasing.cookie)).status)
+    expect(await owned(erasing)).toBe(0)
   })
 
   test('is limited to admins when registration is closed', async () => {

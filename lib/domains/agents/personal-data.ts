@@ -45,12 +45,12 @@ export const agentDataSource = (db: Database): DataSource => ({
     const { agents } = scope.subject
     const holdOf = await authorsUnderLegalHold(tx, agents, now)
     const records = await tx.agent.findMany({ where: { id: { in: [...agents] } }, select: { id: true } })
-    const kept: Record<string, number> = {}
+    const retained: Record<string, number> = {}
     for (const { id } of records) {
       const hold = holdOf.get(id)
-      if (hold !== undefined) kept[hold] = (kept[hold] ?? 0) + 1
+      if (hold !== undefined) retained[hold] = (retained[hold] ?? 0) + 1
     }
-    return { items: records.flatMap(({ id }) => (holdOf.has(id) ? [] : [id])).sort(), held: kept }
+    return { items: records.flatMap(({ id }) => (holdOf.has(id) ? [] : [id])).sort(), held: retained }
   },
   async erase(_scope, items, tx) {
     await lockAgentsExclusively(tx, { ids: items })

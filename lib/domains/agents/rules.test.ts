@@ -89,9 +89,9 @@ describe('grants of a registration', () => {
     [{ scopes: ['admin' as const] }, invite, false, undefined],
     [{ scopes: ['write' as const] }, readInvite, false, undefined],
   ])('%j with the invitation %j, admin %s: %j', (wanted, invited, isAdmin, granted) => {
-    const verdict = decideRegistration(wanted, invited, isAdmin)
-    if (granted) expect(verdict).toEqual({ granted })
-    else expect(verdict).toHaveProperty('refused')
+    const decision = decideRegistration(wanted, invited, isAdmin)
+    if (granted) expect(decision).toEqual({ granted })
+    else expect(decision).toHaveProperty('refused')
   })
 
   test('only an admin can grant admin or a tier that was not offered', () => {
@@ -104,13 +104,13 @@ describe('grants of a registration', () => {
     const wanted = fc.record({ scopes: fc.uniqueArray(scope, { minLength: 1 }), tier }, { requiredKeys: [] })
     fc.assert(
       fc.property(wanted, offer, (asked, offered) => {
-        const verdict = decideRegistration(asked, offered, false)
-        if ('refused' in verdict) return
-        expect(verdict.granted.scopes).not.toContain('admin')
-        expect(['free', offered?.tier]).toContain(verdict.granted.tier)
+        const decision = decideRegistration(asked, offered, false)
+        if ('refused' in decision) return
+        expect(decision.granted.scopes).not.toContain('admin')
+        expect(['free', offered?.tier]).toContain(decision.granted.tier)
         // Never less than requested without an error.
-        if (asked.scopes) expect(verdict.granted.scopes).toEqual(asked.scopes)
-        if (asked.tier) expect(verdict.granted.tier).toBe(asked.tier)
+        if (asked.scopes) expect(decision.granted.scopes).toEqual(asked.scopes)
+        if (asked.tier) expect(decision.granted.tier).toBe(asked.tier)
       }),
     )
   })

@@ -156,10 +156,10 @@ function agentOwnership({
 
 /** Agents: registration, ownership, consent, restriction and limits. */
 export function agentsService(db: Database, ports: AgentPorts) {
-  const standing = agentStatusPorts(ports)
+  const status = agentStatusPorts(ports)
   return {
-    ...standing,
-    ...agentRestriction(db, ports.accounts, standing),
+    ...status,
+    ...agentRestriction(db, ports.accounts, status),
     ...agentRegistration(ports),
     ...agentConsent(ports.registration.notice),
     ...agentInvites(),

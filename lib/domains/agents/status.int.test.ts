@@ -31,7 +31,7 @@ async function owner(): Promise<{ person: Person; one: Issued; other: Issued; as
   return { person, one, other, ask: { cookie: person.cookie } }
 }
 /** A response without its request id. */
-const plain = ({ json: { instance: _, ...told } }: { json: Record<string, unknown> }) => told
+const plain = ({ json: { instance: _, ...answer } }: { json: Record<string, unknown> }) => answer
 const code = ({ status, json }: { status: number; json: { code?: string } }) => [status, json?.code]
 
 describe('restricting oneself', () => {
@@ -91,9 +91,9 @@ describe('restricting oneself', () => {
     expect(await reasonsOf(one.id)).toEqual(['consent', 'request'])
     await app.db.transaction((tx) => app.app.agents.restrict(tx, subject, 'objection', now))
     expect(await reasonsOf(other.id)).toEqual(['objection', 'request'])
-    const told = setRestriction.output.parse((await restrict({ restricted: false }, ask)).json)
-    expect(told.data).toMatchObject({ restricted: true, restricted_for: ['objection'] })
-    expect(told.message).toContain('another one remains')
+    const answer = setRestriction.output.parse((await restrict({ restricted: false }, ask)).json)
+    expect(answer.data).toMatchObject({ restricted: true, restricted_for: ['objection'] })
+    expect(answer.message).toContain('another one remains')
     expect(await reasonsOf(one.id)).toEqual(['consent', 'objection'])
     expect(code(await write(other.token))).toEqual([403, 'restricted'])
     const change = await app.db.transaction((tx) => app.app.agents.unrestrict(tx, subject, 'objection', now))
@@ -108,8 +108,8 @@ describe('restricting oneself', () => {
 
   test('affects only the named agent, and cannot be lifted for one agent while all are restricted', async () => {
     const { one, other, ask } = await owner()
-    const told = setRestriction.output.parse((await restrict({ restricted: true, agent_id: one.id }, ask)).json)
-    expect(told.data).toMatchObject({ agent_id: one.id, restricted: true, agents: 1, changed: 1 })
+    const answer = setRestriction.output.parse((await restrict({ restricted: true, agent_id: one.id }, ask)).json)
+    expect(answer.data).toMatchObject({ agent_id: one.id, restricted: true, agents: 1, changed: 1 })
     expect(await reasonsOf(other.id)).toEqual([])
     expect((await restrict({ restricted: false, agent_id: one.id }, ask)).status).toBe(200)
     await restrict({ restricted: true }, ask)
@@ -150,7 +150,7 @@ describe('restricting oneself', () => {
     const admin = await issuedAgent(app, ['read', 'write', 'admin'])
     const other = await signedIn(app)
     const boss = await signedIn(app, 'admin')
-    const told: unknown[] = []
+    const answer: unknown[] = []
     for (const ask of [
       { token: stranger.token },
       { token: admin.token },
@@ -158,9 +158,9 @@ describe('restricting oneself', () => {
       { cookie: boss.cookie },
     ])
       for (const id of [one.id, 'nobody-here'])
-        told.push(plain(await restrict({ restricted: true, agent_id: id }, ask)))
-    expect(new Set(told.map((json) => JSON.stringify(json))).size).toBe(1)
-    expect(told[0]).toMatchObject({ status: 404 })
+        answer.push(plain(await restrict({ restricted: true, agent_id: id }, ask)))
+    expect(new Set(answer.map((json) => JSON.stringify(json))).size).toBe(1)
+    expect(answer[0]).toMatchObject({ status: 404 })
     expect((await restrict({ restricted: true }, {})).status).toBe(401)
     expect(await reasonsOf(one.id)).toEqual([])
     for (const body of [{}, { restricted: 'yes' }, { restricted: true, more: 1 }, { restricted: true, agent_id: '' }])

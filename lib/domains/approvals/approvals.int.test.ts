@@ -54,7 +54,7 @@ const turnOn = async () => {
   const answer = await change(one, true)
   expect(answer.status, answer.text).toBe(200)
 }
-const carryOut = (who: Caller, { method, path, params, body }: Action) =>
+const executeAction = (who: Caller, { method, path, params, body }: Action) =>
   test.fetch(
     method,
     path.replaceAll(/\{(\w+)\}/g, (_, name: string) => params?.[name] ?? ''),
@@ -220,19 +220,19 @@ describe.each(approvableOperations)('%s', (operation) => {
   it('is rejected without an approval, passes once with it, and is rejected again', async () => {
     const action = { operation, ...(await actions[operation]()) }
     await turnOn()
-    const token = await carryOut({ token: admins.token }, action)
+    const token = await executeAction({ token: admins.token }, action)
     expect([required, '403 forbidden', '403 scope_too_small', '401 sign_in_needed']).toContain(codeOf(token))
-    const first = await carryOut(one, action)
+    const first = await executeAction(one, action)
     expect(codeOf(first), first.text).toBe(required)
     expect(first.json.operation).toBe(operation)
     const made = await propose(one, action)
     expect(made.status, made.text).toBe(201)
     const { proposal_id: id } = made.json.data
-    expect(codeOf(await carryOut(one, action))).toBe(required)
+    expect(codeOf(await executeAction(one, action))).toBe(required)
     const answer = await decide(two, id, 'approve')
     expect(answer.json.data?.status, answer.text).toBe('approved')
-    expect(codeOf(await carryOut(two, action))).toBe(required)
-    const done = await carryOut(one, action)
+    expect(codeOf(await executeAction(two, action))).toBe(required)
+    const done = await executeAction(one, action)
     expect(done.status, done.text).toBeLessThan(300)
     const row = await stored(id)
     expect([row.status, row.content, row.decidedBy]).toEqual(['carried_out', null, two.accountId])
@@ -244,7 +244,7 @@ describe.each(approvableOperations)('%s', (operation) => {
     })
     // The approval is used up. Some actions are no longer possible at all.
     if (operation !== 'changeApprovalSetting') {
-      const again = await carryOut(one, action)
+      const again = await executeAction(one, action)
       expect([required, '404 not_found', '409 wrong_state', '409 conflict', 200]).toContain(codeOf(again))
       if (again.status === 200) expect(operation).toBe('releaseHold')
     }
@@ -254,7 +254,7 @@ describe.each(approvableOperations)('%s', (operation) => {
     const action = { operation, ...(await actions[operation]()) }
     for (const person of [one, two]) await passwordEntered(test, person)
     expect(codeOf(await propose(one, action))).toBe('409 wrong_state')
-    const done = await carryOut(one, action)
+    const done = await executeAction(one, action)
     expect(done.status, done.text).toBeLessThan(300)
   })
 })
@@ -285,9 +285,9 @@ describe('authorization', () => {
 
   it('a revoked token, an ended session and a demoted admin can neither propose nor decide', async () => {
     const id = await proposed()
-    const gone = await signedIn(test, 'admin')
+    const deleted = await signedIn(test, 'admin')
     await test.db.prisma.session.updateMany({
-      where: { accountId: gone.accountId },
+      where: { accountId: deleted.accountId },
       data: { revokedAt: test.clock.now() },
     })
     const demoted = await signedIn(test, 'admin')
@@ -295,7 +295,7 @@ describe('authorization', () => {
     const revoked = await issuedAgent(test, ['admin'])
     await test.db.prisma.token.update({ where: { id: revoked.tokenId }, data: { revokedAt: test.clock.now() } })
     for (const [who, status] of [
-      [gone, 401],
+      [deleted, 401],
       [demoted, 403],
       [{ token: revoked.token }, 401],
     ] as const) {
@@ -378,7 +378,7 @@ describe('a decision', () => {
       const answer = await decide(who, id, decision)
       expect(answer.json.data).toMatchObject({ status, facts: null, request: null })
       expect((await stored(id)).content).toBeNull()
-      expect(codeOf(await carryOut(one, retention()))).toBe(required)
+      expect(codeOf(await executeAction(one, retention()))).toBe(required)
       expect(codeOf(await decide(two, id, 'approve'))).toBe('409 wrong_state')
       expect(await audited(id)).toMatchObject([
         { operation: 'propose', action: 'editRetention', admins: 1 },
@@ -390,7 +390,7 @@ describe('a decision', () => {
   it('an approved proposal can be withdrawn by its proposer', async () => {
     const id = await approved()
     expect((await decide(one, id, 'withdraw')).json.data.status).toBe('withdrawn')
-    expect(codeOf(await carryOut(one, retention()))).toBe(required)
+    expect(codeOf(await executeAction(one, retention()))).toBe(required)
   })
 
   it('closes the proposal if the proposer is no longer an admin', async () => {
@@ -414,29 +414,31 @@ async function secondSession({ accountId }: Person) {
 describe('an approval', () => {
   it('allows only the same operation, parameters and body, for the proposer', async () => {
     await approved()
-    expect(codeOf(await carryOut(one, retention(101)))).toBe(required)
-    expect(codeOf(await carryOut(one, { ...retention(), body: { network_days: 100, org_days: 100 } }))).toBe(required)
-    expect(codeOf(await carryOut(two, retention()))).toBe(required)
+    expect(codeOf(await executeAction(one, retention(101)))).toBe(required)
+    expect(codeOf(await executeAction(one, { ...retention(), body: { network_days: 100, org_days: 100 } }))).toBe(
+      required,
+    )
+    expect(codeOf(await executeAction(two, retention()))).toBe(required)
     const reset: Action = { ...retention(), operation: 'resetRetention', method: 'DELETE', body: null }
-    expect(codeOf(await carryOut(one, reset))).toBe(required)
-    expect((await carryOut(one, retention())).status).toBe(200)
+    expect(codeOf(await executeAction(one, reset))).toBe(required)
+    expect((await executeAction(one, retention())).status).toBe(200)
   })
 
   it('of one account does not allow the same change of another', async () => {
     const [first, second] = [await onUser('POST', '/deactivate'), await onUser('POST', '/deactivate')]
     await approved({ operation: 'deactivateUser', ...first })
-    expect(codeOf(await carryOut(one, { operation: 'deactivateUser', ...second }))).toBe(required)
+    expect(codeOf(await executeAction(one, { operation: 'deactivateUser', ...second }))).toBe(required)
   })
 
   it('matches a body whose members have another order', async () => {
     await approved({ ...retention(), body: { network_days: 100, org_days: 50 } })
-    expect((await carryOut(one, { ...retention(), body: { org_days: 50, network_days: 100 } })).status).toBe(200)
+    expect((await executeAction(one, { ...retention(), body: { org_days: 50, network_days: 100 } })).status).toBe(200)
   })
 
   it('is used up once by two concurrent repeats, also in two sessions', async () => {
     const id = await approved()
     const second = await secondSession(one)
-    const both = await Promise.all([carryOut(one, retention()), carryOut(second, retention())])
+    const both = await Promise.all([executeAction(one, retention()), executeAction(second, retention())])
     expect(both.map(codeOf).sort()).toEqual([200, required])
     expect((await audited(id)).filter(({ decision }) => decision === 'carry_out')).toHaveLength(1)
   })
@@ -448,11 +450,11 @@ describe('an approval', () => {
     const inUse = (email: unknown) =>
       test.db.prisma.account.update({ where: { id: accountId }, data: { email: String(email).toLowerCase() } })
     await inUse(invitation.body?.email)
-    expect(codeOf(await carryOut(one, invitation))).toBe('409 conflict')
+    expect(codeOf(await executeAction(one, invitation))).toBe('409 conflict')
     expect((await stored(id)).status).toBe('approved')
     expect((await audited(id)).filter(({ decision }) => decision === 'carry_out')).toEqual([])
     await inUse(`${newId('mail')}@example.org`)
-    expect((await carryOut(one, invitation)).status).toBe(201)
+    expect((await executeAction(one, invitation)).status).toBe(201)
     expect((await stored(id)).status).toBe('carried_out')
   })
 
@@ -474,7 +476,7 @@ describe('an approval', () => {
     const other = await approved()
     test.clock.advance(proposalLife)
     await turnOn()
-    expect(codeOf(await carryOut(one, retention()))).toBe(required)
+    expect(codeOf(await executeAction(one, retention()))).toBe(required)
     expect(codeOf(await decide(two, waiting, 'approve'))).toBe('409 wrong_state')
     expect((await listed()).map(({ status }: { status: string }) => status)).toEqual(['expired', 'expired'])
     await upkeep()
@@ -494,7 +496,7 @@ describe('an approval', () => {
   ])('no longer applies after the approver was %s', async (_, data) => {
     const id = await approved()
     await test.db.prisma.account.update({ where: { id: two.accountId }, data })
-    expect(codeOf(await carryOut(one, retention()))).toBe('409 conflict')
+    expect(codeOf(await executeAction(one, retention()))).toBe('409 conflict')
     expect((await stored(id)).status).toBe('outdated')
     expect((await audited(id)).at(-1)).toMatchObject({ decision: 'outdated', action: 'editRetention' })
   })
@@ -502,7 +504,7 @@ describe('an approval', () => {
   it('is of no use to a proposer who lost the role', async () => {
     await approved()
     await test.db.prisma.account.update({ where: { id: one.accountId }, data: { role: 'person' } })
-    expect(codeOf(await carryOut(one, retention()))).toBe('403 forbidden')
+    expect(codeOf(await executeAction(one, retention()))).toBe('403 forbidden')
   })
 
   it('no longer applies after its target changed', async () => {
@@ -516,7 +518,7 @@ describe('an approval', () => {
     }
     const id = await approved(action)
     await test.db.prisma.account.update({ where: { id: user.accountId }, data: { role: 'auditor' } })
-    expect(codeOf(await carryOut(one, action))).toBe('409 conflict')
+    expect(codeOf(await executeAction(one, action))).toBe('409 conflict')
     expect((await stored(id)).status).toBe('outdated')
     expect((await test.db.prisma.account.findUniqueOrThrow({ where: { id: user.accountId } })).role).toBe('auditor')
   })
@@ -624,12 +626,12 @@ describe('the setting', () => {
     test.clock.advance(1_000)
     await turnOn()
     await test.db.prisma.account.update({ where: { id: two.accountId }, data: { deactivatedAt: new Date() } })
-    const refused = await carryOut(one, retention())
+    const refused = await executeAction(one, retention())
     expect(codeOf(refused)).toBe(required)
     expect(refused.json.detail).toContain('kp admin lift-approvals')
     expect((await test.fetch('GET', at.setting, one)).json.data).toEqual({ is_on: true, active_admins: 1 })
     expect(await operatorAccounts(test.app).liftApprovals()).toEqual({ before: true })
-    expect((await carryOut(one, retention())).status).toBe(200)
+    expect((await executeAction(one, retention())).status).toBe(200)
     expect((await audited('two_person_approval')).findLast(({ to }) => to === false)).toEqual({
       actor: 'system:admin.account',
       fields: ['two_person_approval'],
@@ -712,7 +714,7 @@ describe('erasure', () => {
     await test.db.transaction((tx) => source().erase({ subject }, [byBoth, other], tx))
     expect(await source().residue({ subject }, [byBoth, other], now)).toBe(0)
     // The approval was deleted with the approver.
-    expect(codeOf(await carryOut(one, retention()))).toBe(required)
+    expect(codeOf(await executeAction(one, retention()))).toBe(required)
   })
 
   it('is not bypassed by a proposal of an account that is being erased', async () => {

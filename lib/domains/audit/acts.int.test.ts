@@ -71,8 +71,8 @@ describe('sentences of the audit log', () => {
   it('exist for every operation that writes an entry, and name what it did', () => {
     const weak = test.app.useCases.flatMap(({ operation: { id, audit } }) => {
       if ('none' in audit) return []
-      const told = { ...entry, action: audit.action, resourceType: audit.resourceType, details: { operation: id } }
-      const key = sentenceKeyOf(en, told)
+      const reported = { ...entry, action: audit.action, resourceType: audit.resourceType, details: { operation: id } }
+      const key = sentenceKeyOf(en, reported)
       const isOwn = key === `operations.${id}`
       // Creating, reading and deleting are said with the type alone. A change is not: it has a sentence of its own.
       const isEnough = isOwn || ['create', 'read', 'delete'].includes(audit.action)

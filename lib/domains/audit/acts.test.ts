@@ -13,7 +13,7 @@ const entry = (minute: number, of: Partial<ActEntry>): ActEntry => ({
 })
 const event = (minute: number, name: string, of: Partial<ActEntry> = {}) =>
   entry(minute, { ...of, details: { event: name, ...of.details } })
-const told = (entries: readonly ActEntry[]) =>
+const reported = (entries: readonly ActEntry[]) =>
   actsOf(entries.map((one) => ({ entry: one, count: 1 }))).map(({ parts, count, tries }) => ({
     parts: parts.map(({ entry: { details, resource_id }, count: n }) => `${details.event ?? resource_id} ${n}`),
     count,
@@ -23,7 +23,7 @@ const told = (entries: readonly ActEntry[]) =>
 describe('actsOf', () => {
   it('joins the entries of one time and actor into one act, described by its cause', () => {
     const entries = [event(1, 'running'), event(1, 'verified'), event(1, 'evidence')]
-    expect(told(entries)).toEqual([{ parts: ['verified 1', 'evidence 1', 'running 1'], count: 3 }])
+    expect(reported(entries)).toEqual([{ parts: ['verified 1', 'evidence 1', 'running 1'], count: 3 }])
   })
 
   it('counts entries of the same kind', () => {
@@ -35,20 +35,24 @@ describe('actsOf', () => {
         details: { operation: 'contributeBatch' },
       }),
     )
-    expect(told(entries)).toEqual([{ parts: ['unit 99 100'], count: 100 }])
+    expect(reported(entries)).toEqual([{ parts: ['unit 99 100'], count: 100 }])
   })
 
   it('keeps acts of two actors and of two times apart', () => {
-    expect(told([event(2, 'paused'), event(1, 'paused'), event(1, 'comment', { agent_id: 'user:2' })])).toHaveLength(3)
+    expect(
+      reported([event(2, 'paused'), event(1, 'paused'), event(1, 'comment', { agent_id: 'user:2' })]),
+    ).toHaveLength(3)
   })
 
   it('keeps acts of two transactions of one actor at the same time apart', () => {
-    expect(told([event(1, 'paused', { transaction: '2' }), event(1, 'comment')])).toHaveLength(2)
+    expect(reported([event(1, 'paused', { transaction: '2' }), event(1, 'comment')])).toHaveLength(2)
   })
 
   it('keeps what a job did with different requests apart', () => {
     const clock = { agent_id: 'system:privacy.clock' }
-    expect(told([event(1, 'overdue', clock), event(1, 'overdue', { ...clock, resource_id: 'preq_2' })])).toHaveLength(2)
+    expect(
+      reported([event(1, 'overdue', clock), event(1, 'overdue', { ...clock, resource_id: 'preq_2' })]),
+    ).toHaveLength(2)
   })
 
   it('adds consequences of a rule to the act of the caller, not to that of one of several callers', () => {
@@ -58,8 +62,8 @@ describe('actsOf', () => {
       resource_type: 'knowledge',
       details: { operation: 'reportUnit' },
     })
-    expect(told([consequence, cause])).toEqual([{ parts: ['preq_1 1', 'preq_1 1'], count: 2 }])
-    expect(told([consequence, cause, { ...cause, agent_id: 'other' }])).toHaveLength(3)
+    expect(reported([consequence, cause])).toEqual([{ parts: ['preq_1 1', 'preq_1 1'], count: 2 }])
+    expect(reported([consequence, cause, { ...cause, agent_id: 'other' }])).toHaveLength(3)
   })
 
   it('joins failed attempts at a request into one act, until something else happens to it', () => {
@@ -71,7 +75,7 @@ describe('actsOf', () => {
       event(minute, 'retried', { agent_id: 'system:privacy.clock' }),
     ]
     const entries = [...attempt(30), ...attempt(20), event(15, 'comment'), ...attempt(10), ...attempt(5)]
-    const acts = told(entries)
+    const acts = reported(entries)
     expect(acts.map(({ tries }) => tries)).toEqual([2, undefined, 2])
     expect(acts.map(({ count }) => count)).toEqual([8, 1, 8])
   })

@@ -47,8 +47,8 @@ describe('a saved search', () => {
 
   it('has a unique name, also under concurrent requests', async () => {
     const someone = await signedIn(test, 'auditor')
-    const told = await Promise.all([save(someone, 'Twice'), save(someone, 'Twice'), save(someone, 'Twice')])
-    expect(told.map(({ status }) => status).sort()).toEqual([201, 409, 409])
+    const reported = await Promise.all([save(someone, 'Twice'), save(someone, 'Twice'), save(someone, 'Twice')])
+    expect(reported.map(({ status }) => status).sort()).toEqual([201, 409, 409])
   })
 
   it('is created once when the request is repeated', async () => {
@@ -71,8 +71,8 @@ describe('a saved search', () => {
         createdAt: test.clock.now(),
       })),
     })
-    const told = await Promise.all([save(someone, 'last'), save(someone, 'one too many')])
-    expect(told.map(({ status }) => status).sort()).toEqual([201, 409])
+    const reported = await Promise.all([save(someone, 'last'), save(someone, 'one too many')])
+    expect(reported.map(({ status }) => status).sort()).toEqual([201, 409])
     expect((await list(someone)).total).toBe(maxSearches)
   })
 

@@ -20,7 +20,7 @@ afterAll(() => app?.close())
 const at = (id: string, path = '') => `/v1/agents/${id}${path}`
 const ask = (method: string, path: string, by: TestRequest) => app.fetch(method, path, by)
 const refusal = ({ status, json }: Awaited<ReturnType<typeof ask>>) => [status, json?.code]
-const standing = (agent: Issued) =>
+const remaining = (agent: Issued) =>
   app.db.prisma.cladeShare.count({ where: { agentId: agent.id, recalledAt: null, NOT: { sealed: null } } })
 const waiting = (agent: Issued) => app.db.prisma.cladeDelta.count({ where: { agentId: agent.id } })
 /** Runs the work while the database fails at this change of a delta. */
@@ -78,7 +78,7 @@ describe('an actor other than the agent and its owner', () => {
     await ask('DELETE', `/v1/auth/tokens/${one.tokenId}`, { cookie: person.cookie })
     for (const [method, path, body] of everything(one.id, shareId))
       expect((await ask(method, path, { token: one.token, body })).status).toBe(401)
-    expect([await standing(one), await waiting(other)]).toEqual([1, 1])
+    expect([await remaining(one), await waiting(other)]).toEqual([1, 1])
   })
 
   test('an agent of another owner receives nothing, even when its row has the same clade', async () => {
@@ -88,7 +88,7 @@ describe('an actor other than the agent and its owner', () => {
     await app.db.prisma.agent.update({ where: { id: foreign.id }, data: { cladeId, sharingSince: app.clock.now() } })
     const named = await siblings.share(one, { entry: sharedInsight, siblings: [other.id, foreign.id] })
     expect(refusal(named)).toEqual([404, 'not_found'])
-    expect([await standing(one), await waiting(other)]).toEqual([0, 0])
+    expect([await remaining(one), await waiting(other)]).toEqual([0, 0])
     expect((await siblings.share(one)).json.data.sent_to).toEqual([other.id])
     expect((await ask('GET', at(foreign.id, '/clade'), { token: foreign.token })).json.data.siblings).toEqual([])
     expect(refusal(await siblings.share(foreign))).toEqual([409, 'conflict'])
@@ -142,7 +142,7 @@ describe('limits, repetitions and crashes', () => {
     const before = await entries()
     await brokenAt(`INSERT ON clade_deltas FOR EACH ROW WHEN (NEW.agent_id = '${other.id}')`, async () => {
       expect((await siblings.share(one)).status).toBe(500)
-      expect([await standing(one), await waiting(other), await entries()]).toEqual([0, 0, before])
+      expect([await remaining(one), await waiting(other), await entries()]).toEqual([0, 0, before])
     })
     expect((await siblings.share(one)).status).toBe(201)
   })
@@ -153,7 +153,7 @@ describe('limits, repetitions and crashes', () => {
     await siblings.ack(other, (await siblings.deltas(other)).next_after)
     await brokenAt(`UPDATE ON clade_deltas FOR EACH ROW WHEN (NEW.share_id = '${id}')`, async () => {
       expect((await siblings.recall(one, id)).status).toBe(500)
-      expect(await standing(one)).toBe(1)
+      expect(await remaining(one)).toBe(1)
     })
     expect((await siblings.recall(one, id)).json.data).toMatchObject({ to_acknowledge: 1 })
     expect((await siblings.recall(one, id)).json.data).toMatchObject({ recalled: [], to_acknowledge: 0 })
@@ -254,16 +254,16 @@ describe("effects of an owner's rights", () => {
   test.each(Object.keys(ways))('%s recalls existing shares immediately and does not restore them', async (name) => {
     const way = ways[name]
     const [one, other] = await shared()
-    expect(await standing(one)).toBe(2)
+    expect(await remaining(one)).toBe(2)
     await way?.go(one)
-    expect(await standing(one)).toBe(0)
+    expect(await remaining(one)).toBe(0)
     expect(refusal(await siblings.share(one))).toEqual([403, 'restricted'])
     const { data, next_after } = await siblings.deltas(other)
     expect(data).toMatchObject([{ action: 'remove', payload: null }])
     expect((await siblings.ack(other, next_after)).json.data).toMatchObject({ removed: 1 })
     expect((await ask('GET', at(other.id, '/clade/received'), { token: other.token })).json.data).toEqual([])
     await way?.back(one)
-    expect(await standing(one)).toBe(0)
+    expect(await remaining(one)).toBe(0)
     expect((await siblings.share(one)).status).toBe(201)
   })
 
@@ -274,7 +274,7 @@ describe("effects of an owner's rights", () => {
     for (const agent of [one, other]) await theirs.share(agent)
     const body = { restricted: true }
     expect((await ask('POST', '/api/privacy/restriction', { cookie: owner.cookie, body })).status).toBe(200)
-    expect([await standing(one), await standing(other)]).toEqual([0, 0])
+    expect([await remaining(one), await remaining(other)]).toEqual([0, 0])
   })
 
   test('erasing the sender recalls derived shares of siblings and notifies all recipients', async () => {
@@ -294,10 +294,10 @@ describe("effects of an owner's rights", () => {
     )
     await drain(app)
     expect((await app.app.subjectErasures.run(runId))?.state).toBe('done')
-    const told = async (agent: Issued) =>
+    const reported = async (agent: Issued) =>
       (await siblings.deltas(agent)).data.map((one: { action: string; share_id: string }) => [one.action, one.share_id])
-    expect(await told(second)).toEqual([['remove', id]])
-    expect((await told(third)).toSorted()).toEqual(
+    expect(await reported(second)).toEqual([['remove', id]])
+    expect((await reported(third)).toSorted()).toEqual(
       [
         ['remove', id],
         ['remove', made],

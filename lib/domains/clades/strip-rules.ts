@@ -188,17 +188,17 @@ function found(text: string, heading: string, known: readonly StripPattern[]): S
 
 /** Merges overlapping spans, in text order. The strongest kind wins. */
 function joined(spans: readonly StrippedSpan[]): StrippedSpan[] {
-  const kept: StrippedSpan[] = []
+  const retained: StrippedSpan[] = []
   for (const one of spans.toSorted((a, b) => a.start - b.start || b.end - a.end)) {
-    const last = kept.at(-1)
+    const last = retained.at(-1)
     if (!last || one.start >= last.end) {
-      kept.push({ ...one })
+      retained.push({ ...one })
       continue
     }
     last.end = Math.max(last.end, one.end)
     if (rankOf(one.kind) < rankOf(last.kind)) last.kind = one.kind
   }
-  return kept
+  return retained
 }
 
 const longestHeading = 80
@@ -317,7 +317,7 @@ const collective = set(
   'authors owners users usernames trader traders analysts reviewers contacts people client customer counterparty cards mails emails phones mobiles card ip licence license',
 )
 /** Generic keys: the key above them determines the meaning. */
-const holders = set(
+const dataSources = set(
   'value values val v id ids name names handle label text content data raw string display login nick nickname alias full first last given family user number no account current',
 )
 const nameWords = set('name names')
@@ -420,7 +420,7 @@ const hasCapitals = (text: string) => {
   return words.some((word, at) => /\p{Lu}/u.test(word) && /^\p{Lu}/u.test(words[at + 1] ?? ''))
 }
 const instant = /^\d{4}-\d{2}-\d{2}T/
-const isInside = ({ words }: NameContext) => words.length === 0 || has(words, holders)
+const isInside = ({ words }: NameContext) => words.length === 0 || has(words, dataSources)
 
 /** Whether a text beneath a person's key is personal. */
 function isTheirs(context: NameContext, text: string): boolean {

@@ -64,11 +64,13 @@ describe('authorization', () => {
   })
 
   it('a revoked session is rejected on the next request', async () => {
-    const gone = await signedIn(setting.test)
-    expect((await get('/api/work', gone.cookie)).status).toBe(200)
-    await setting.test.db.pool.query('UPDATE sessions SET revoked_at = now() WHERE account_id = $1', [gone.accountId])
+    const deleted = await signedIn(setting.test)
+    expect((await get('/api/work', deleted.cookie)).status).toBe(200)
+    await setting.test.db.pool.query('UPDATE sessions SET revoked_at = now() WHERE account_id = $1', [
+      deleted.accountId,
+    ])
     for (const path of ['/api/overview', '/api/work', '/api/receipts'])
-      expect((await get(path, gone.cookie)).status).toBe(401)
+      expect((await get(path, deleted.cookie)).status).toBe(401)
   })
 
   it('overviews write no audit entry, and the list of receipts writes one with a count and no receipt id', async () => {
@@ -89,9 +91,9 @@ describe('authorization', () => {
 describe('the overview', () => {
   it('of a new account returns the account and its sign-in', async () => {
     const fresh = await signedIn(setting.test)
-    const told = await overview(fresh.cookie)
+    const answer = await overview(fresh.cookie)
     const inventory = (await get('/api/privacy/inventory', fresh.cookie)).json
-    expect(told).toMatchObject({
+    expect(answer).toMatchObject({
       held: { records: inventory.total, stores: 1 },
       agents: { total: 0, restricted: 0, suspended: 0 },
       tokens: { active: 0, expiring: 0, next_expiry: null, last_used_at: null },
@@ -106,11 +108,11 @@ describe('the overview', () => {
     const other = await issuedAgent(setting.test, ['read', 'write'], { owner: stranger })
     await store('private', other)
     await store('org')
-    const told = await overview()
+    const answer = await overview()
     const inventory = (await get('/api/privacy/inventory', person.cookie)).json
-    expect(told.held.records).toBe(inventory.total)
-    expect(told.agents).toEqual({ total: 1, restricted: 0, suspended: 0 })
-    expect(told.tokens).toMatchObject({ active: 1, expiring: 0, next_expiry: null })
+    expect(answer.held.records).toBe(inventory.total)
+    expect(answer.agents).toEqual({ total: 1, restricted: 0, suspended: 0 })
+    expect(answer.tokens).toMatchObject({ active: 1, expiring: 0, next_expiry: null })
   })
 
   it('counts tokens that expire within 14 days, and no expired ones', async () => {
@@ -173,9 +175,9 @@ describe('the overview', () => {
     const filed = await setting.file(owner.cookie, { kinds: ['objection'], statement: 'I object.' })
     const later = await setting.file(owner.cookie, { kinds: ['erasure'], grace: '14d' })
     expect([filed.status, later.status]).toEqual([201, 201])
-    const told = await overview(owner.cookie)
-    expect(told.requests.open).toBe(2)
-    expect(told.requests.shown[0]).toEqual({
+    const answer = await overview(owner.cookie)
+    expect(answer.requests.open).toBe(2)
+    expect(answer.requests.shown[0]).toEqual({
       id: expect.stringMatching(/^preq_/),
       kinds: expect.any(Array),
       state: 'received',
@@ -188,7 +190,7 @@ describe('the overview', () => {
       seconds_left: expect.any(Number),
       can_cancel: true,
     })
-    expect(JSON.stringify(told)).not.toContain('I object')
+    expect(JSON.stringify(answer)).not.toContain('I object')
     await setting.act(owner.cookie, later.json.data.id, 'cancel')
     expect((await overview(owner.cookie)).requests.open).toBe(1)
     expect((await overview(stranger.cookie)).requests.open).toBe(0)

@@ -323,9 +323,9 @@ describe('receipts', () => {
     })
     const keys = await test.app.signer.keys()
     expect(await verifyReceipt(fresh.json, keys)).toEqual({ kid })
-    const verdict = await verifyReceipt(old.json, keys)
-    expect(verdict).toHaveProperty('kid')
-    expect(verdict).not.toEqual({ kid })
+    const decision = await verifyReceipt(old.json, keys)
+    expect(decision).toHaveProperty('kid')
+    expect(decision).not.toEqual({ kid })
   })
 
   it('GET /v1/receipts/{id} returns 404 for an unknown id and 422 for a malformed id', async () => {

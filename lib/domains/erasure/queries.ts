@@ -98,13 +98,13 @@ interface ErasedSubject {
 /** Reads the ledger. Returns undefined when the receipt is unknown or belongs to an erasure without a subject. */
 export const erasedSubjects =
   ({ ledger, backupDays }: { ledger: Pick<Ledger, 'read'>; backupDays: number | undefined }) =>
-  async (receiptId: string, holder: string): Promise<ErasedSubject | undefined> => {
+  async (receiptId: string, dataSource: string): Promise<ErasedSubject | undefined> => {
     const found = (await ledgerHistory(ledger)).committed.find(({ intent }) => intent.id === receiptId)
     if (!found || !('subject' in found.intent.scope)) return undefined
     const { account, agents } = found.intent.scope.subject
     const items = new Set<ItemId>()
     for await (const row of ledger.read())
-      if (row.kind === 'items' && row.id === receiptId && row.holder === holder)
+      if (row.kind === 'items' && row.id === receiptId && row.holder === dataSource)
         for (const item of row.items) items.add(item)
     const until = backupDays === undefined ? null : new Date(Date.parse(found.commit.at) + backupDays * 86_400_000)
     return { account, agents, at: new Date(found.intent.at), until, items }

@@ -144,7 +144,7 @@ export const retainedOfSubject = (
   },
 ): Receipt['retained'] => [
   ...heldLines(held),
-  ...whileHeld.map((kept) => ({ ...kept, until: null })),
+  ...whileHeld.map((remaining) => ({ ...remaining, until: null })),
   ...(letters === 'none'
     ? []
     : [
@@ -210,4 +210,4 @@ const pseudonymizedSources = ['erasure.owners', 'knowledge.references', 'privacy
  * Whether an erasure leaves the records of a data source, without the name and texts of the subject, instead of deleting them. They are
  * not anonymous: the installation has the key of the pseudonyms (GDPR Art. 4(5)).
  */
-export const isPseudonymized = (holder: string): boolean => pseudonymizedSources.includes(holder)
+export const isPseudonymized = (dataSource: string): boolean => pseudonymizedSources.includes(dataSource)

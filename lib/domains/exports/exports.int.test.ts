@@ -196,11 +196,11 @@ describe('the content of an export', () => {
   it('contains the id and receipt of an erased unit, but not the unit', async () => {
     const { id, token } = await test.agent()
     const unit = await contribute(token, trace())
-    const gone = await test.fetch('DELETE', `/v1/knowledge/${unit}`, { token })
+    const deleted = await test.fetch('DELETE', `/v1/knowledge/${unit}`, { token })
     const { json } = await exported(id, { token })
     expect([json.total_units, json.erasures]).toMatchObject([
       0,
-      [{ deleted_id: unit, receipt_id: gone.headers.get('x-deletion-receipt') }],
+      [{ deleted_id: unit, receipt_id: deleted.headers.get('x-deletion-receipt') }],
     ])
   })
 

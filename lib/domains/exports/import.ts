@@ -70,7 +70,7 @@ function withCounts(error: unknown, { received, stored, known, failed }: ImportR
 }
 
 /** Maximum number of results in the stored response for idempotent repetition. */
-const keptResults = 1_000
+const storedResults = 1_000
 
 const failed = (id: string | null, problem: Problem): ImportResult => {
   const [issue] = problem.issues ?? []
@@ -374,6 +374,7 @@ export const documentImport = (ports: Pick<ExportsDeps, 'importers' | 'erasedAge
       return { body: { data: report }, resourceId: newId('imp'), details: { received, stored, known, failed } }
     },
     ({ data }) => ({
-      data: data.results.length > keptResults ? { ...data, results: [], results_left_out: data.results.length } : data,
+      data:
+        data.results.length > storedResults ? { ...data, results: [], results_left_out: data.results.length } : data,
     }),
   )

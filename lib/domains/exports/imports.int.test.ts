@@ -360,12 +360,12 @@ describe('rejected items', () => {
     const { id, token } = await to.agent()
     const document = documentOf(3)
     await imported(token, document)
-    const gone = document.knowledge_units[1]?.id
-    expect((await to.fetch('DELETE', `/v1/knowledge/${gone}`, { token })).status).toBe(204)
+    const deleted = document.knowledge_units[1]?.id
+    expect((await to.fetch('DELETE', `/v1/knowledge/${deleted}`, { token })).status).toBe(204)
     const { data } = (await imported(token, document)).json
     expect(data.results).toMatchObject([
       { status: 'known' },
-      { id: gone, status: 'failed', code: 'erased' },
+      { id: deleted, status: 'failed', code: 'erased' },
       { status: 'known' },
     ])
     expect(await unitsOf(id)).toBe(2)
@@ -388,19 +388,19 @@ describe('rejected items', () => {
   })
 
   describe('a document of an agent that was erased here', () => {
-    let gone: Issued
+    let deleted: Issued
     let sibling: Issued
-    let kept: string
+    let retained: string
     beforeAll(async () => {
       const owner = await signedIn(to)
-      gone = await issuedAgent(to, ['read', 'write'], { owner })
+      deleted = await issuedAgent(to, ['read', 'write'], { owner })
       sibling = await issuedAgent(to, ['read', 'write'], { owner })
-      kept = (await to.fetch('POST', '/v1/knowledge', { token: gone.token, body: trace() })).json.data.id
+      retained = (await to.fetch('POST', '/v1/knowledge', { token: deleted.token, body: trace() })).json.data.id
       await to.db.transaction((tx) =>
         to.app.subjectErasures.begin(tx, {
           requestId: null,
-          subject: { account: null, agents: [gone.id] },
-          requestedBy: gone.id,
+          subject: { account: null, agents: [deleted.id] },
+          requestedBy: deleted.id,
           reason: 'user_request',
           now: to.clock.now(),
         }),
@@ -415,9 +415,9 @@ describe('rejected items', () => {
 
     it("is rejected with 410, and its units fail when sent individually, in the agent's organization and for an admin", async () => {
       for (const { id, token } of [sibling, await issuedAgent(to, ['admin'])]) {
-        const response = await imported(token, documentOf(3, gone.id))
+        const response = await imported(token, documentOf(3, deleted.id))
         expect([response.status, response.json.code, await unitsOf(id)]).toEqual([410, 'erased', 0])
-        expect((await imported(token, withAuthor(gone.id))).json.data.results).toMatchObject([
+        expect((await imported(token, withAuthor(deleted.id))).json.data.results).toMatchObject([
           { status: 'failed', code: 'erased' },
           { status: 'stored' },
         ])
@@ -426,7 +426,7 @@ describe('rejected items', () => {
 
     it('returns the same responses to another organization as for an agent that never existed here', async () => {
       const shapes: unknown[][] = []
-      for (const author of [gone.id, 'agent-of-nobody-here']) {
+      for (const author of [deleted.id, 'agent-of-nobody-here']) {
         const { token } = await to.agent()
         for (const document of [documentOf(2, author), withAuthor(author), documentOf(0, author)]) {
           const { status, json } = await imported(token, document)
@@ -435,17 +435,17 @@ describe('rejected items', () => {
         }
       }
       const answersFor = (of: string) => shapes.filter(([author]) => author === of).map(([, ...answer]) => answer)
-      expect(answersFor(gone.id)).toEqual(answersFor('agent-of-nobody-here'))
-      expect(answersFor(gone.id)[0]).toMatchObject([200, { stored: 2, failed: 0 }, [{}, {}]])
+      expect(answersFor(deleted.id)).toEqual(answersFor('agent-of-nobody-here'))
+      expect(answersFor(deleted.id)[0]).toMatchObject([200, { stored: 2, failed: 0 }, [{}, {}]])
     })
 
     it('contains a unit that the agent had here, which stays erased for everyone', async () => {
-      const document = documentOf(1, gone.id)
-      Object.assign(document.knowledge_units[0] ?? {}, { id: kept })
-      Object.assign(document.knowledge_units[0]?.unit ?? {}, { id: kept })
+      const document = documentOf(1, deleted.id)
+      Object.assign(document.knowledge_units[0] ?? {}, { id: retained })
+      Object.assign(document.knowledge_units[0]?.unit ?? {}, { id: retained })
       const { token } = await to.agent()
       expect((await imported(token, document)).json.data.results).toMatchObject([
-        { id: kept, status: 'failed', code: 'erased' },
+        { id: retained, status: 'failed', code: 'erased' },
       ])
     })
 
@@ -470,7 +470,7 @@ describe('rejected items', () => {
       const document = {
         ...documentOf(0),
         total_units: 2,
-        knowledge_units: [ofExpert(gone.id, 'of-erased'), ofExpert('expert-8', 'of-expert-8')],
+        knowledge_units: [ofExpert(deleted.id, 'of-erased'), ofExpert('expert-8', 'of-expert-8')],
       }
       expect((await imported(token, document)).json.data).toMatchObject({ stored: 2, failed: 0 })
     })

@@ -24,7 +24,7 @@ const patience = 2 * 60_000
 async function expireSome(ports: PreparedExports, ctx: Context): Promise<number> {
   const { db, files } = ports
   const { now } = ctx
-  const gone = await db.transaction(async (tx) => {
+  const deleted = await db.transaction(async (tx) => {
     const due = await lockExpiredExports(tx, { now, limit: batch })
     const ids = due.map(({ id }) => id)
     const rows = await tx.preparedExport.findMany({ where: { id: { in: ids } } })
@@ -38,8 +38,8 @@ async function expireSome(ports: PreparedExports, ctx: Context): Promise<number>
     })
     return rows
   })
-  for (const { id, attempt } of gone) if (attempt !== null) await files.remove({ id, attempt })
-  return gone.length
+  for (const { id, attempt } of deleted) if (attempt !== null) await files.remove({ id, attempt })
+  return deleted.length
 }
 
 /**
@@ -116,7 +116,7 @@ export function exportUpkeep(ports: PreparedExports) {
 type ExportUpkeep = ReturnType<typeof exportUpkeep>
 
 /** Milliseconds between updates of the progress. */
-const told = 500
+const reported = 500
 
 /** Another attempt has replaced this one, or the export was deleted. */
 class Replaced extends Error {}
@@ -144,7 +144,7 @@ async function* watched(
     so.records += records
   }
   for await (const piece of zipArchive(head, parts, { watch: { part }, locale })) {
-    if (performance.now() - noted > told) {
+    if (performance.now() - noted > reported) {
       await note()
       noted = performance.now()
     }

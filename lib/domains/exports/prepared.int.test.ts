@@ -449,8 +449,8 @@ describe.each([
         expect((await test.fetch('DELETE', `/v1/knowledge/${unit}`, { token: agent.token })).status).toBe(204)
         expect(await filesOf(id)).toEqual([])
         expect((await look(id)).json.data).toMatchObject({ state: 'expired', fault: 'erased' })
-        const gone = await download(id)
-        expect([gone.response.status, Buffer.from(gone.bytes).toString()]).toEqual([
+        const deleted = await download(id)
+        expect([deleted.response.status, Buffer.from(deleted.bytes).toString()]).toEqual([
           410,
           expect.stringContaining('erased'),
         ])

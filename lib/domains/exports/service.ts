@@ -204,14 +204,14 @@ const exportDeletion = (ports: PreparedExports) =>
     const [row] = await lockOwnExport(ctx.tx, { id, account: accountId })
     if (!row) throw exportNotFound()
     if (row.attempt !== null) await ports.files.check()
-    const gone = await ctx.tx.preparedExport.delete({ where: { id } })
-    await exportNotice(ports, ctx.tx, gone, 'gone', ctx.now)
+    const deleted = await ctx.tx.preparedExport.delete({ where: { id } })
+    await exportNotice(ports, ctx.tx, deleted, 'gone', ctx.now)
     return {
       body: undefined,
       resourceId: id,
       // After a crash here, no row has the file, so the upkeep job deletes it.
       afterCommit: async () => {
-        if (gone.attempt !== null) await ports.files.remove({ id, attempt: gone.attempt })
+        if (deleted.attempt !== null) await ports.files.remove({ id, attempt: deleted.attempt })
         return { body: undefined }
       },
     }
@@ -234,11 +234,11 @@ async function* whileThere(
   }
 }
 
-function refuseUnready({ state, fault }: PreparedExport, isGone: boolean): void {
+function refuseUnready({ state, fault }: PreparedExport, isDeleted: boolean): void {
   if (state === 'queued' || state === 'running')
     throw new Problem('wrong_state', 'The export is not ready yet. Try again in a moment.')
   if (state === 'failed') throw new Problem('expired', 'The export failed, so there is no file. Start another export.')
-  if (isGone)
+  if (isDeleted)
     throw new Problem(
       'expired',
       fault === 'erased'

@@ -8,7 +8,7 @@ type ParserEvent =
   | { part: string; fault: string }
   | { part: string; isIgnored: true }
   | { name: string; value: unknown }
-const told = (piece: Piece): ParserEvent => {
+const reported = (piece: Piece): ParserEvent => {
   if ('bytes' in piece) return { part: piece.part, value: JSON.parse(Buffer.from(piece.bytes).toString()) }
   if ('fault' in piece) return { part: piece.part, fault: piece.fault.code }
   return piece
@@ -18,8 +18,9 @@ function split(make: () => Splitter, text: string | Uint8Array, size: number): P
   const splitter = make()
   const bytes = Buffer.from(text)
   const pieces: ParserEvent[] = []
-  for (let at = 0; at < bytes.length; at += size) pieces.push(...splitter.feed(bytes.subarray(at, at + size)).map(told))
-  return [...pieces, ...splitter.end().map(told)]
+  for (let at = 0; at < bytes.length; at += size)
+    pieces.push(...splitter.feed(bytes.subarray(at, at + size)).map(reported))
+  return [...pieces, ...splitter.end().map(reported)]
 }
 const json = (text: string | Uint8Array, size = 7) => split(() => jsonSplitter(options), text, size)
 const ndjson = (text: string | Uint8Array, size = 7) => split(() => ndjsonSplitter(options), text, size)

@@ -35,14 +35,14 @@ const broken = (detail: string) => new Problem('malformed_json', detail)
 
 /** Splits NDJSON: one line per record with its part; a line without a part belongs to the head. */
 export function ndjsonSplitter({ recordBytes, isWanted }: SplitOptions): Splitter {
-  let kept: Uint8Array[] = []
+  let retained: Uint8Array[] = []
   let size = 0
   /** A line is slightly longer than its record. */
   const limit = recordBytes + 1024
 
   function line(): Piece[] {
-    const [bytes, length] = [kept.length === 1 && kept[0] ? kept[0] : Buffer.concat(kept), size]
-    kept = []
+    const [bytes, length] = [retained.length === 1 && retained[0] ? retained[0] : Buffer.concat(retained), size]
+    retained = []
     size = 0
     if (length > limit) return [{ part: '', fault: tooLarge(recordBytes) }]
     if (bytes.every(isBlank)) return []
@@ -67,8 +67,8 @@ export function ndjsonSplitter({ recordBytes, isWanted }: SplitOptions): Splitte
         const end = chunk.indexOf(10, at)
         const rest = chunk.subarray(at, end < 0 ? chunk.length : end)
         size += rest.length
-        if (size <= limit) kept.push(rest)
-        else kept = []
+        if (size <= limit) retained.push(rest)
+        else retained = []
         if (end < 0) return pieces
         pieces.push(...line())
         at = end + 1
@@ -120,7 +120,7 @@ const [openBrace, closeBrace, openBracket, closeBracket] = [123, 125, 91, 93]
 
 /** Finds the end of one JSON value, and stores its bytes up to a limit. */
 function createCapture() {
-  let kept: Uint8Array[] = []
+  let retained: Uint8Array[] = []
   let size = 0
   let limit = 0
   let depth = 0
@@ -152,7 +152,7 @@ function createCapture() {
   return {
     /** Starts a value whose first byte is `first`. */
     begin(first: number, max: number): void {
-      kept = []
+      retained = []
       size = 0
       limit = max
       depth = 0
@@ -163,14 +163,14 @@ function createCapture() {
     take(chunk: Uint8Array, from: number): { next: number; isWhole: boolean } {
       const next = endOf(chunk, from)
       size += next - from
-      if (size <= limit) kept.push(chunk.subarray(from, next))
-      else kept = []
+      if (size <= limit) retained.push(chunk.subarray(from, next))
+      else retained = []
       const isWhole = isScalar ? next < chunk.length : depth === 0 && !inString
       return { next, isWhole }
     },
     /** Returns the bytes of the value; undefined if it exceeded the limit. */
     bytes: (): Uint8Array | undefined =>
-      size > limit ? undefined : kept.length === 1 && kept[0] ? kept[0] : Buffer.concat(kept),
+      size > limit ? undefined : retained.length === 1 && retained[0] ? retained[0] : Buffer.concat(retained),
   }
 }
 

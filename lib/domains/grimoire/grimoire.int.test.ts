@@ -273,8 +273,8 @@ describe('an entry', () => {
     const responses = await Promise.all([1, 2].map(() => write(agent, insight, { token: agent.token, headers })))
     expect(new Set(responses.map(({ json }) => json.data.id)).size).toBe(1)
     expect(await rows(agent.id)).toBe(1)
-    const { rows: kept } = await app.db.pool.query<{ body: unknown }>('SELECT * FROM idempotency_records')
-    expect(JSON.stringify(kept)).not.toContain('fixing')
+    const { rows: retained } = await app.db.pool.query<{ body: unknown }>('SELECT * FROM idempotency_records')
+    expect(JSON.stringify(retained)).not.toContain('fixing')
   })
 
   test('is rejected beyond the limit of one agent', async () => {
@@ -314,8 +314,8 @@ describe('an entry', () => {
     expect(await total()).toBe(2)
     app.clock.advance(2 * hour)
     expect([await total(), await rows(agent.id)]).toEqual([1, 2])
-    const gone = await ask('GET', at(agent.id, `/grimoire/${short.json.data.id}`), { token: agent.token })
-    expect(refusal(gone)).toEqual([404, 'not_found'])
+    const deleted = await ask('GET', at(agent.id, `/grimoire/${short.json.data.id}`), { token: agent.token })
+    expect(refusal(deleted)).toEqual([404, 'not_found'])
     await run('grimoire.purge-ended')
     expect(await rows(agent.id)).toBe(1)
     const settings = { cookie: person.cookie, body: { grimoire_days: 3 } }

@@ -226,10 +226,10 @@ export const entriesOf =
     const rows = await tx.grimoireEntry.findMany({
       where: { agentId, id: { in: [...ids] }, OR: [{ validUntil: null }, { validUntil: { gt: now } }] },
     })
-    const gone = rows.length === 0 ? null : erasedBefore(await grimoireDaysOf(tx, agentId), now)
-    const standing = rows.filter(({ createdAt }) => gone === null || createdAt > gone)
+    const expiredBefore = rows.length === 0 ? null : erasedBefore(await grimoireDaysOf(tx, agentId), now)
+    const remaining = rows.filter(({ createdAt }) => expiredBefore === null || createdAt > expiredBefore)
     return new Map<string, (StoredEntry & { kind: string }) | 'private'>(
-      standing.map(({ id, kind, sealed }) => [
+      remaining.map(({ id, kind, sealed }) => [
         id,
         sealed === null ? 'private' : { ...openStored(key(), id, sealed), kind },
       ]),
@@ -427,12 +427,13 @@ export const entryRestorer = ({ key }: Pick<GrimoirePorts, 'key'>) => ({
   resourceType: 'grimoire_entry',
   async restore(tx: Transaction, { agentId, now, named }: Goal, records: readonly unknown[]) {
     const [days, ring] = await Promise.all([grimoireDaysOf(tx, agentId), keyringOf(tx, agentId)])
-    const gone = erasedBefore(days, now)
+    const expiredBefore = erasedBefore(days, now)
     const all = records.map(entryOf)
-    const standing = all.filter(
-      ({ validUntil, createdAt }) => (validUntil === null || validUntil > now) && (gone === null || createdAt > gone),
+    const remaining = all.filter(
+      ({ validUntil, createdAt }) =>
+        (validUntil === null || validUntil > now) && (expiredBefore === null || createdAt > expiredBefore),
     )
-    const data = standing.map(({ id: before, form, validUntil, createdAt }) => {
+    const data = remaining.map(({ id: before, form, validUntil, createdAt }) => {
       if (form.scope === 'private' && form.envelope.key_id !== ring?.keyId)
         throw new Problem('invalid', {
           detail:
@@ -464,6 +465,6 @@ export const entryRestorer = ({ key }: Pick<GrimoirePorts, 'key'>) => ({
         'conflict',
         `With these entries, the agent would have more than ${maxEntries.toLocaleString('en')}, which is the limit. Delete some first.`,
       )
-    return { stored: stored.map(({ id }) => id), ended: all.length - standing.length }
+    return { stored: stored.map(({ id }) => id), ended: all.length - remaining.length }
   },
 })

@@ -78,13 +78,13 @@ export const idempotencyRecords: PipelinePorts['idempotency'] = {
   async complete(tx, { scope, key, requestHash }, { status, body, headers, resourceId }) {
     const text = JSON.stringify([body, headers])
     const ids = idsIn(text)
-    const kept =
+    const retained =
       ids.length > maxIds
         ? { status: withdrawnStatus, body: PrismaValues.DbNull, headers: {} }
         : { status, body: body === undefined ? PrismaValues.DbNull : json(body), headers: json(headers), ids }
     await tx.idempotencyRecord.update({
       where: { scope_key: { scope, key } },
-      data: { ...kept, resourceId, requestHash: Uint8Array.from(requestHash) },
+      data: { ...retained, resourceId, requestHash: Uint8Array.from(requestHash) },
     })
   },
   async release(tx, { scope, key }) {

@@ -35,7 +35,7 @@ const isShared = (document: string): string => `${document}->'metadata'->>'visib
  * Versions of others' SOPs, including former ones, that name the agent as expert, under the rules of {@link attributed}. Readers only get
  * the versions that any reader of the SOP has: the current one and the newest approved one, as far as these were shared with them.
  */
-const namedInWording = `u.agent_id <> $1 AND v.document->'source'->>'expert_id' = $1 AND v.created_at <= $2 AND ((${sharedWithAdmin} AND ${isShared('v.document')}) OR u.agent_id = ANY($4::text[])
+const namedInVersion = `u.agent_id <> $1 AND v.document->'source'->>'expert_id' = $1 AND v.created_at <= $2 AND ((${sharedWithAdmin} AND ${isShared('v.document')}) OR u.agent_id = ANY($4::text[])
   OR (${visibleTo('$4::text[]', '$5', '$3')} AND ${meansAgent('v.created_at')}
     AND v.document->'metadata'->>'visibility' = ANY(CASE WHEN u.organisation_id = $5 THEN '{network,org}' ELSE '{network}' END::text[])
     AND v.version IN ((SELECT max(n.version) FROM sop_versions n WHERE n.unit_id = u.id),
@@ -122,7 +122,7 @@ const sopVersions = (db: Database): Exporter => ({
     const { until, isAdmin, agents, organisationId } = reader
     yield* recordPages(db, {
       ...shape,
-      where: namedInWording,
+      where: namedInVersion,
       values: [agentId, until, isAdmin, agents, organisationId ?? null],
     })
   },

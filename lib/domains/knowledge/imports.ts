@@ -87,8 +87,8 @@ export const unitImporter = ({
     const units = records.map(({ content }) => content)
     const { actor } = ctx
     const authors = [...new Set(units.flatMap(({ originalAuthor }) => originalAuthor ?? []))]
-    const gone = new Set(authors.length === 0 ? [] : await erasedAgents(actor, authors, tx))
-    const isOfErased = ({ originalAuthor }: StorableUnit) => originalAuthor != null && gone.has(originalAuthor)
+    const deleted = new Set(authors.length === 0 ? [] : await erasedAgents(actor, authors, tx))
+    const isOfErased = ({ originalAuthor }: StorableUnit) => originalAuthor != null && deleted.has(originalAuthor)
     const others = new Set(
       authors.length > 0 && actor.scopes.includes('admin') ? await agentsOfOthers(tx, author, authors) : [],
     )

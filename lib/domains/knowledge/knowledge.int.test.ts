@@ -176,14 +176,14 @@ describe('rejected contributions', () => {
 
   it('every error contains the schema version', async () => {
     const { token } = await test.agent()
-    const told = await Promise.all([
+    const reported = await Promise.all([
       test.fetch('POST', '/v1/knowledge', { token, body: '{' }),
       test.fetch('GET', '/v1/knowledge/kp:trace:x'),
       test.fetch('GET', '/v1/knowledge/kp:trace:x', { token }),
       test.fetch('GET', '/v1/nowhere', { token }),
       test.fetch('POST', '/v1/knowledge', { token, body: ' '.repeat(300_000) }),
     ])
-    expect(told.map(({ status, headers }) => [status, headers.get('kp-schema-version')])).toEqual(
+    expect(reported.map(({ status, headers }) => [status, headers.get('kp-schema-version')])).toEqual(
       [400, 401, 404, 404, 413].map((status) => [status, 'v1']),
     )
   })
@@ -447,10 +447,10 @@ describe('erasing one unit', () => {
   it('returns 204 with the receipt’s id, or the receipt on request, signed by a published key', async () => {
     const one = await contribute(trace())
     const two = await contribute(trace())
-    const gone = await test.fetch('DELETE', `/v1/knowledge/${one.json.data.id}`, { token: author.token })
-    expect([gone.status, gone.text]).toEqual([204, ''])
-    const receiptId = gone.headers.get('x-deletion-receipt')
-    expect(gone.headers.get('link')).toContain(`/v1/receipts/${receiptId}`)
+    const deleted = await test.fetch('DELETE', `/v1/knowledge/${one.json.data.id}`, { token: author.token })
+    expect([deleted.status, deleted.text]).toEqual([204, ''])
+    const receiptId = deleted.headers.get('x-deletion-receipt')
+    expect(deleted.headers.get('link')).toContain(`/v1/receipts/${receiptId}`)
 
     const response = await test.fetch('DELETE', `/v1/knowledge/${two.json.data.id}`, {
       token: author.token,

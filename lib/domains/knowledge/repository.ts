@@ -67,7 +67,7 @@ export const expiringTables: readonly ExpiringTable[] = [
   { table: 'skills', scope: 'skill', resourceType: 'skill', agents: [author], hasVersions: false },
 ]
 
-const wordings = (held: string): string =>
+const versions = (held: string): string =>
   `SELECT v.unit_id AS id FROM sop_versions v WHERE v.document->'source'->>'expert_id' IN (${held})`
 /** Condition for a row under a legal hold. Each subquery runs once per statement, so the cost does not grow with the number of holds. */
 export const isUnderLegalHold = ({ scope, agents, hasVersions }: ExpiringTable, now: string): string =>
@@ -77,7 +77,7 @@ export const isUnderLegalHold = ({ scope, agents, hasVersions }: ExpiringTable, 
       const id = isOptional ? `coalesce(t.${column}, '')` : `t.${column}`
       return `${id} IN (${idsUnderLegalHold('agent', now)})`
     }),
-    ...(hasVersions ? [`t.id IN (${wordings(idsUnderLegalHold('agent', now))})`] : []),
+    ...(hasVersions ? [`t.id IN (${versions(idsUnderLegalHold('agent', now))})`] : []),
   ].join(' OR ')
 
 /**
@@ -109,7 +109,7 @@ export const countExpiredUnderHold = statement('knowledge.count-expired-under-ho
     JOIN ${kind.table} t ON t.visibility = p.visibility AND t.created_at <= p.before
     WHERE t.id IN (SELECT target_id FROM held_records
       ${kind.agents.map(({ column }) => `UNION SELECT id FROM ${kind.table} WHERE ${column} IS NOT NULL AND ${column} IN (SELECT target_id FROM held_agents)`).join('\n      ')}
-      ${kind.hasVersions ? `UNION ${wordings('SELECT target_id FROM held_agents')}` : ''})
+      ${kind.hasVersions ? `UNION ${versions('SELECT target_id FROM held_agents')}` : ''})
     GROUP BY p.visibility`,
 })
 /** The oldest rows that were stored until the limit of their visibility and are not under a legal hold. */

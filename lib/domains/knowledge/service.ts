@@ -114,8 +114,8 @@ const idOf = (item: unknown): string =>
   typeof item === 'object' && item !== null && 'id' in item && typeof item.id === 'string' ? item.id : ''
 
 /** Prepares items. If an id occurs twice, the first item wins; `places` maps ids to their index in the batch. */
-async function judge(items: readonly Item[], bounds: Bounds, places: Map<string, number>): Promise<ValidatedUnit> {
-  const judged: ValidatedUnit = { units: [], refusals: [], stages: [] }
+async function decideOn(items: readonly Item[], bounds: Bounds, places: Map<string, number>): Promise<ValidatedUnit> {
+  const decided: ValidatedUnit = { units: [], refusals: [], stages: [] }
   let decidedBytes = turn
   for (const { index, item, id } of items) {
     if (decidedBytes >= turn) {
@@ -132,15 +132,15 @@ async function judge(items: readonly Item[], bounds: Bounds, places: Map<string,
       const unit = prepared(item, bounds)
       decidedBytes += unit.json.length
       places.set(unit.id, index)
-      judged.units.push({ ...unit, index })
+      decided.units.push({ ...unit, index })
     } catch (error) {
-      if (SanitizationError.is(error)) judged.stages.push(error.stage)
+      if (SanitizationError.is(error)) decided.stages.push(error.stage)
       const problem = SanitizationError.is(error) ? rejectionOf(error) : error
       if (!Problem.is(problem)) throw error
-      judged.refusals.push(refused(index, problem))
+      decided.refusals.push(refused(index, problem))
     }
   }
-  return judged
+  return decided
 }
 
 interface Contributor extends StorageOptions {
@@ -167,9 +167,9 @@ async function decideAndStore(tx: Transaction, items: readonly unknown[], bounds
   const outcomes: Storage[] = []
   let before: ValidatedUnit | undefined
   for (const part of [...partsOf(items), []]) {
-    const [storing, judged] = await Promise.all([
+    const [storing, decided] = await Promise.all([
       before && storePart(tx, before, contributor),
-      judge(part, bounds, places),
+      decideOn(part, bounds, places),
     ])
     if (storing) outcomes.push(storing)
     if (before) {
@@ -177,7 +177,7 @@ async function decideAndStore(tx: Transaction, items: readonly unknown[], bounds
       all.refusals.push(...before.refusals)
       all.stages.push(...before.stages)
     }
-    before = judged
+    before = decided
   }
   const union = (name: keyof Storage) => new Set(outcomes.flatMap((outcome) => [...outcome[name]]))
   return { ...all, stored: union('stored'), quarantined: union('quarantined'), erased: union('erased') }
@@ -199,7 +199,7 @@ function batch({ db, strict, names, chosenIds }: ContributionParts) {
     const bounds = { author, strict, unitBytes }
     const made = await decideAndStore(tx, items, bounds, { organisationId, now, actor, chosenIds })
     const { units, refusals, stages, stored, quarantined, erased } = made
-    const kept = units.filter(({ id }) => stored.has(id))
+    const retained = units.filter(({ id }) => stored.has(id))
     for (const { index, id } of units)
       if (!stored.has(id))
         refusals.push(
@@ -207,11 +207,11 @@ function batch({ db, strict, names, chosenIds }: ContributionParts) {
         )
     const isAtomic = query.atomic === 'true'
     const notAlone = new Problem('batch_rejected', 'This unit is valid, but another unit of the batch was rejected.')
-    const told = ({ id, warnings }: { id: string; warnings: readonly string[] }) =>
+    const reported = ({ id, warnings }: { id: string; warnings: readonly string[] }) =>
       quarantined.has(id) ? [...warnings, quarantinedForReview] : [...warnings]
-    const accepted = kept.map(({ index, id, quality, warnings, sanitizedPlaces }): BatchResult => {
+    const accepted = retained.map(({ index, id, quality, warnings, sanitizedPlaces }): BatchResult => {
       if (isAtomic && refusals.length > 0) return refused(index, notAlone)
-      const all = told({ id, warnings })
+      const all = reported({ id, warnings })
       return {
         index,
         status: 201,
@@ -229,17 +229,17 @@ function batch({ db, strict, names, chosenIds }: ContributionParts) {
         afterRollback: keepCount(author, now, stages),
       })
     await countRejections(tx, author, now, stages)
-    await awardStored(tx, author, kept, { stored, quarantined }, now)
-    const body = { data: results, stored: kept.length, failed: refusals.length }
+    await awardStored(tx, author, retained, { stored, quarantined }, now)
+    const body = { data: results, stored: retained.length, failed: refusals.length }
     return {
       body,
       ...(names && {
         afterCommit: async () => {
           const warned = await namesWarned(
             names,
-            kept.map((unit) => ({ value: unit.document, found: unit.found, warnings: told(unit) })),
+            retained.map((unit) => ({ value: unit.document, found: unit.found, warnings: reported(unit) })),
           )
-          const byId = new Map(kept.map(({ id }, at) => [id, warned[at] ?? []]))
+          const byId = new Map(retained.map(({ id }, at) => [id, warned[at] ?? []]))
           const data = results.map((result) => {
             const warnings = result.status === 201 ? byId.get(result.id ?? '') : undefined
             return { ...result, ...(warnings && warnings.length > 0 && { warnings }) }
@@ -248,7 +248,7 @@ function batch({ db, strict, names, chosenIds }: ContributionParts) {
         },
       }),
       resourceId: newId('batch'),
-      entries: kept.map(({ id, type, visibility, sanitized }) => ({
+      entries: retained.map(({ id, type, visibility, sanitized }) => ({
         resourceId: id,
         details: { type, visibility, sanitized },
       })),
@@ -354,7 +354,7 @@ const rectification = ({ db, erasures, strict, names }: KnowledgeDeps) =>
     guardRecord(ctx, 'publish', { isOwn: agents.includes(row.agent_id), from: row.visibility, to: unit.visibility })
     refuseLarger(ctx, row.document, unit)
     const changed = changedPaths(row.document, unit.document).sort()
-    const told = (warnings: readonly string[]) => ({
+    const reported = (warnings: readonly string[]) => ({
       ...(warnings.length > 0 && { warnings: [...warnings] }),
       ...(unit.sanitizedPlaces.length > 0 && { sanitized: unit.sanitizedPlaces }),
     })
@@ -364,7 +364,7 @@ const rectification = ({ db, erasures, strict, names }: KnowledgeDeps) =>
     const texts = { value: unit.document, found: unit.found }
     if (changed.length === 0)
       return namedAfterCommit(names, texts, {
-        body: { data: answered(shown(row)), quality_score: row.quality_score, ...told(unit.warnings) },
+        body: { data: answered(shown(row)), quality_score: row.quality_score, ...reported(unit.warnings) },
         resourceId: id,
         details: { fields: [] },
         headers: { ETag: etagOf({ version: row.version, quality: row.quality_score }) },
@@ -393,7 +393,7 @@ const rectification = ({ db, erasures, strict, names }: KnowledgeDeps) =>
       body: {
         data: answered(shown(after)),
         quality_score: quality,
-        ...told(isHeld ? [...unit.warnings, quarantinedForReview] : unit.warnings),
+        ...reported(isHeld ? [...unit.warnings, quarantinedForReview] : unit.warnings),
       },
       resourceId: id,
       details: { fields: changed.slice(0, maxNamed), changed: changed.length, sanitized: unit.sanitized },

@@ -46,8 +46,8 @@ describe('scanned', () => {
       { kind: 'seed_phrase', message: 1 },
       { kind: 'private_key', message: 2 },
     ])
-    const told = JSON.stringify(refusal)
-    for (const word of ['sausage', 'winner', key, key.slice(2, 20)]) expect(told).not.toContain(word)
+    const reported = JSON.stringify(refusal)
+    for (const word of ['sausage', 'winner', key, key.slice(2, 20)]) expect(reported).not.toContain(word)
   })
 
   test('rejects a seed phrase that is spread across messages and reports every message with a part of it', () => {

@@ -3,7 +3,7 @@ import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
 
 const when = z.iso.datetime()
-const LetterId = z.string().regex(/^[\w.-]{30,100}$/, 'is not the id of an email')
+const EmailFileName = z.string().regex(/^[\w.-]{30,100}$/, 'is not the id of an email')
 const count = z.number().int()
 
 export const EmailView = z
@@ -26,7 +26,7 @@ const Job = z.strictObject({
   most_attempts: count,
   at: when.meta({ description: 'Time of the next attempt, or of the last attempt for a permanently failed email' }),
 })
-const letter = { resourceType: 'letter' }
+const emailResource = { resourceType: 'letter' }
 
 export const listLetters = operation({
   id: 'listOutboxLetters',
@@ -38,7 +38,7 @@ export const listLetters = operation({
     'waiting, failed so far, and permanently failed. Ids and counts, never recipients.',
   ].join(' '),
   permission: 'outbox:admin',
-  audit: { action: 'read', ...letter },
+  audit: { action: 'read', ...emailResource },
   limit: 'read',
   status: 200,
   query: z.strictObject({
@@ -65,7 +65,7 @@ export const sendTest = operation({
   summary: 'Send a test email to my own address',
   description: 'Waits until the mail server has accepted or refused it. It is not tried again.',
   permission: 'outbox:admin',
-  audit: { action: 'create', ...letter },
+  audit: { action: 'create', ...emailResource },
   limit: 'write',
   status: 200,
   output: z.strictObject({
@@ -86,10 +86,10 @@ export const readLetter = operation({
   description:
     'Links are replaced by ‹1›, ‹2› …. `links=show` reveals them in an admin’s own session, not for a token: in emails to the admin’s own verified address, in invitations that nobody has accepted, and in answers to people without an account. Links that confirm a new address are never shown. The audit entry records this, with the recipient and the purposes of the links.',
   permission: 'outbox:admin',
-  audit: { action: 'read', ...letter },
+  audit: { action: 'read', ...emailResource },
   limit: 'read',
   status: 200,
-  params: z.strictObject({ id: LetterId }),
+  params: z.strictObject({ id: EmailFileName }),
   query: z.strictObject({ links: z.enum(['hide', 'show']).default('hide') }),
   output: z.strictObject({
     data: z.strictObject({

@@ -231,9 +231,9 @@ describe('links without a mail server', () => {
     // With a recently entered password.
     admin = await signedIn(test, 'admin')
   })
-  const kept = () => readdirSync(folder).filter((one) => /^\d/.test(one))
+  const retained = () => readdirSync(folder).filter((one) => /^\d/.test(one))
   const textsTo = (email: string) =>
-    kept()
+    retained()
       .sort()
       .map((name) => readFileSync(join(folder, name), 'utf8'))
       .filter((text) => text.includes(`To: ${email}`))

@@ -75,11 +75,11 @@ const mayName = (text: string): boolean =>
   /\s/.test(text.trim()) ? /\p{L}{2}/u.test(text) : /^(?:\p{Lu}\p{Ll}{1,80}|[^\0-\x7f]{2,80})$/u.test(text)
 
 /** Where to split a text that is too long: after a sentence or line, otherwise between words, so that names stay whole. */
-function cutAt(text: string, from: number, most: number): number {
-  const ends = [text.lastIndexOf('\n', most - 1), text.lastIndexOf('. ', most - 1), text.lastIndexOf('。', most - 1)]
+function cutAt(text: string, from: number, max: number): number {
+  const ends = [text.lastIndexOf('\n', max - 1), text.lastIndexOf('. ', max - 1), text.lastIndexOf('。', max - 1)]
   const last = Math.max(...ends)
-  const end = last > from ? last : text.lastIndexOf(' ', most - 1)
-  return end > from ? end : most
+  const end = last > from ? last : text.lastIndexOf(' ', max - 1)
+  return end > from ? end : max
 }
 
 function portionsOf(texts: readonly string[]): Portion[] {

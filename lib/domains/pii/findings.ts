@@ -60,18 +60,18 @@ function areApart(findings: readonly SensitiveFinding[]): boolean {
 /** Sorts by position and removes overlaps: keeps the more important kind, or the longer finding of one kind. */
 export function withoutOverlaps(findings: readonly SensitiveFinding[]): SensitiveFinding[] {
   if (areApart(findings)) return [...findings]
-  const kept: SensitiveFinding[] = []
+  const retained: SensitiveFinding[] = []
   const isStronger = (one: SensitiveFinding, other: SensitiveFinding) => {
     const difference = rankOf(one) - rankOf(other)
     return difference === 0 ? one.end - one.start > other.end - other.start : difference < 0
   }
   for (const one of findings.toSorted((a, b) => a.start - b.start || b.end - a.end)) {
-    let last = kept.at(-1)
+    let last = retained.at(-1)
     while (last && last.end > one.start && isStronger(one, last)) {
-      kept.pop()
-      last = kept.at(-1)
+      retained.pop()
+      last = retained.at(-1)
     }
-    if (!last || last.end <= one.start) kept.push(one)
+    if (!last || last.end <= one.start) retained.push(one)
   }
-  return kept
+  return retained
 }

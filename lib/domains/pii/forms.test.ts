@@ -13,7 +13,7 @@ import { redact } from './redaction.ts'
 import { scan } from './scanner.ts'
 
 const kinds = (text: string) => scan(text).map(({ kind }) => kind)
-const told = (text: string) => scan(text).map(({ kind, start, end }) => `${kind} ${text.slice(start, end)}`)
+const reported = (text: string) => scan(text).map(({ kind, start, end }) => `${kind} ${text.slice(start, end)}`)
 const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const hex = '0123456789abcdef'
 const d = drawn(20)
@@ -110,7 +110,7 @@ describe('credentials', () => {
     'linear: the graph is linear, adobe: color of the discord logo',
     'basic authentication and bearer authentication are described in section2',
   ])('finds no credential in %s', (text) => {
-    expect(told(text)).toEqual([])
+    expect(reported(text)).toEqual([])
   })
 
   it('a token with a wrong checksum has low confidence', () => {
@@ -133,12 +133,12 @@ describe('numbers in rows', () => {
     ['8,81.2.69.142,x', 'ip 81.2.69.142'],
     ['a\t81.2.69.142', 'ip 81.2.69.142'],
   ])('finds one value in %s', (text, expected) => {
-    expect(told(text)).toEqual([expected])
+    expect(reported(text)).toEqual([expected])
   })
   test.each(['1,234,567 rows', '0.4111111111111111', 'a total of 12,345,678.90', '2,192.168 points'])(
     'finds no value in %s',
     (text) => {
-      expect(told(text)).toEqual([])
+      expect(reported(text)).toEqual([])
     },
   )
 })
@@ -156,7 +156,7 @@ describe('phone numbers', () => {
         const number = parsePhoneNumberFromString(`${nationalNumber}`.slice(0, -4) + tail, country)
         if (!number?.isValid()) continue
         const written = number.formatNational()
-        expect(told(cue.replace('{}', written))).toEqual([`phone ${written}`])
+        expect(reported(cue.replace('{}', written))).toEqual([`phone ${written}`])
       }
   })
   it('are validated by the same rules as in the phone number library', () => {
@@ -184,7 +184,7 @@ describe('phone numbers', () => {
     '001-602-272-9781x12',
     '602.272.9781',
   ])('of the USA: %s', (number) => {
-    expect(told(`reach us: ${number}.`)).toEqual([`phone ${number}`])
+    expect(reported(`reach us: ${number}.`)).toEqual([`phone ${number}`])
   })
   test.each([
     'string = 01/01/2011',
@@ -195,7 +195,7 @@ describe('phone numbers', () => {
     'String phone = "1234"',
     'contact: 100000000',
   ])('are not found in %s', (text) => {
-    expect(told(text)).toEqual([])
+    expect(reported(text)).toEqual([])
   })
 })
 
@@ -225,7 +225,7 @@ describe('IP addresses', () => {
     }
   })
   it('finds none in scopes, times and hardware addresses', () => {
-    expect(told('std::dead a::b::c 10:11:12 aa:bb:cc:dd:ee:ff aa:bb:cc:dd:ee:ff:00:11')).toEqual([])
+    expect(reported('std::dead a::b::c 10:11:12 aa:bb:cc:dd:ee:ff aa:bb:cc:dd:ee:ff:00:11')).toEqual([])
   })
 })
 

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { drawn } from '#lib/testing/planted-texts.ts'
 import { scan } from './scanner.ts'
 
-const told = (text: string) =>
+const reported = (text: string) =>
   scan(text).map(({ kind, start, end, confidence }) => `${kind}${confidence ? ' low' : ''} ${text.slice(start, end)}`)
 
 /**
@@ -156,8 +156,8 @@ test.each(['collected', 'held out'])('finds national numbers of 57 countries aft
     (lists[list === 'collected' ? 0 : 1] ?? '').split('|').flatMap((cue) => {
       const example = `${getExampleNumber(country as 'DE', examples)?.nationalNumber}`
       for (let tries = 0; tries < 40; tries++) {
-        const kept = 2 + d.below(3)
-        const digits = example.slice(0, kept) + d.signs(example.length - kept, '0123456789')
+        const retained = 2 + d.below(3)
+        const digits = example.slice(0, retained) + d.signs(example.length - retained, '0123456789')
         const number = parsePhoneNumberFromString(digits, country as 'DE')
         if (number?.isValid() && !/(\d)\1{3}/.test(digits))
           return spellings.map((spell) => ({ cue, number: spell(number.formatNational()) }))
@@ -244,7 +244,7 @@ test.each([
       for (const value of passwords()) {
         const text = write(name, value)
         all += 1
-        if (!told(text).includes(`api_key ${value}`)) missed.push(text)
+        if (!reported(text).includes(`api_key ${value}`)) missed.push(text)
       }
   expect({ share: missed.length / all <= 0.05, missed }).toMatchObject({ share: true })
 })
@@ -319,7 +319,7 @@ test.each([
   'IHBhc3N3b3Jkcw== JyIpOwoJyIpO44GE= 44GE44Gm IGNvZWZmaWNpZW50 IHBhc3N3b3Jk IFBsYXRpbnVtIG IFBsYXRpbnVt',
   'wrong yard year yellow you young youth zebra zero zone zoo split',
 ])('finds nothing in %s', (text) => {
-  expect(told(text)).toEqual([])
+  expect(reported(text)).toEqual([])
 })
 test.each([
   '4242424242424242',

@@ -31,13 +31,13 @@ export async function namesWarned(recognise: Recognise | undefined, items: reado
   const places = texts.map((field, at) => ({ ...field, isMissing: missing.has(at), findings: findings[at] ?? [] }))
   return items.map(({ found, warnings }, item) => {
     const own = places.filter((place) => place.item === item)
-    const told = own.filter((place) => place.findings.length > 0)
-    const again = new Set(told.map(keyOf))
-    const kept = found.filter((field) => field.isKey || !again.has(keyOf(field)))
+    const reported = own.filter((place) => place.findings.length > 0)
+    const again = new Set(reported.map(keyOf))
+    const retained = found.filter((field) => field.isKey || !again.has(keyOf(field)))
     const before = new Set(personalWarnings(found))
     return [
       ...warnings.filter((warning) => !before.has(warning)),
-      ...personalWarnings([...kept, ...told]),
+      ...personalWarnings([...retained, ...reported]),
       ...(own.some(({ isMissing }) => isMissing) ? [namesMissing] : []),
     ]
   })

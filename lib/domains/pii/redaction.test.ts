@@ -50,15 +50,15 @@ describe('redaction of a text that arrives in chunks', () => {
   it('keeps one portion in memory, not the entire text', () => {
     const scanner = new TextScanner()
     const chunk = 'An ordinary line without anything in it.\n'.repeat(1_000)
-    let [sent, most] = [0, 0]
-    let told = 0
+    let [sent, max] = [0, 0]
+    let reported = 0
     for (let at = 0; at < 100; at++) {
       sent += chunk.length
-      told += scanner.push(chunk).text.length
-      most = Math.max(most, sent - told)
+      reported += scanner.push(chunk).text.length
+      max = Math.max(max, sent - reported)
     }
-    expect(most).toBeLessThan(512 * 1024)
-    expect(told + scanner.end().text.length).toBe(sent)
+    expect(max).toBeLessThan(512 * 1024)
+    expect(reported + scanner.end().text.length).toBe(sent)
   }, 240_000)
 })
 

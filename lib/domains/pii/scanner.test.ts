@@ -16,7 +16,7 @@ import { redact } from './redaction.ts'
 import { scan } from './scanner.ts'
 import { firstHashByte, maxHashed } from './secrets/seed-phrases.ts'
 
-const told = (text: string, findings: readonly SensitiveFinding[] = scan(text)) =>
+const reported = (text: string, findings: readonly SensitiveFinding[] = scan(text)) =>
   findings.map(({ kind, start, end }) => `${kind} ${text.slice(start, end)}`)
 
 describe('published test vectors', () => {
@@ -50,7 +50,7 @@ describe('published test vectors', () => {
   test.each(Object.entries(wordlists))('BIP-39 in %s', (_, list) => {
     for (const entropy of entropies) {
       const phrase = entropyToMnemonic(hex.decode(entropy), [...list])
-      expect(told(`the words:\n${phrase}\n`)).toEqual([`seed_phrase ${phrase}`])
+      expect(reported(`the words:\n${phrase}\n`)).toEqual([`seed_phrase ${phrase}`])
     }
   })
   test.each([
@@ -81,7 +81,7 @@ describe('published test vectors', () => {
     '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB',
     '0xD1220A0cf47c7B9Be7A2E6BA89F429762e7b9aDb',
   ])('EIP-55: %s', (address) => {
-    expect(told(`send to ${address}, please`)).toEqual([`ethereum_address ${address}`])
+    expect(reported(`send to ${address}, please`)).toEqual([`ethereum_address ${address}`])
   })
   it('finds no mixed-case address with a wrong checksum', () => {
     expect(scan('0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD')).toEqual([])
@@ -108,7 +108,7 @@ describe('published test vectors', () => {
   )('finds the IBAN registry’s example %s, also in groups and across lines', (iban) => {
     const groups = iban.match(/.{1,4}/g) ?? []
     for (const written of [iban, groups.join(' '), groups.join('\n')])
-      expect(told(`to ${written}; thanks`)).toEqual([`iban ${written}`])
+      expect(reported(`to ${written}; thanks`)).toEqual([`iban ${written}`])
   })
 
   test.each(
@@ -119,9 +119,9 @@ describe('published test vectors', () => {
       .trim()
       .split(/\s+/),
   )('finds the networks’ test number %s', (number) => {
-    expect(told(`paid with ${number}.`)).toEqual([`card ${number}`])
+    expect(reported(`paid with ${number}.`)).toEqual([`card ${number}`])
     const last = String((Number(number.at(-1)) + 1) % 10)
-    expect(told(`paid with ${number.slice(0, -1)}${last}.`)).toEqual([])
+    expect(reported(`paid with ${number.slice(0, -1)}${last}.`)).toEqual([])
   })
 
   test.each([
@@ -132,7 +132,7 @@ describe('published test vectors', () => {
     'tb1qrp33g0q5c5txsp9arysrx4k6zdkfs4nce4xj0gdcccefvpysxf3q0sl5k7',
     '1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa',
   ])('Bitcoin: %s', (address) => {
-    expect(told(`to ${address} now`)).toEqual([`bitcoin_address ${address}`])
+    expect(reported(`to ${address} now`)).toEqual([`bitcoin_address ${address}`])
   })
   test.each([
     'bc1p38j9r5y49hruaue7wxjce0updqjuyyx0kh56v8s25huc6995vvpql3jow4',
@@ -152,7 +152,7 @@ describe('published test vectors', () => {
       ['api_key', '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'],
       ['api_key', 'AKIAIOSFODNN7EXAMPLE'],
     ])
-      expect(told(`it is ${key}`)).toEqual([`${kind} ${key}`])
+      expect(reported(`it is ${key}`)).toEqual([`${kind} ${key}`])
   })
 })
 
@@ -189,16 +189,16 @@ describe('values that are not secrets', () => {
     const phrase = entropyToMnemonic(hex.decode('00000000000000000000000000000000'), [...wordlists.simplifiedChinese])
     const run = phrase.replaceAll(' ', '')
     expect(scan(run)).toEqual([])
-    expect(told(`助记词是${run}。`)).toEqual([`seed_phrase ${run}`])
-    expect(told(phrase)).toEqual([`seed_phrase ${phrase}`])
+    expect(reported(`助记词是${run}。`)).toEqual([`seed_phrase ${run}`])
+    expect(reported(phrase)).toEqual([`seed_phrase ${phrase}`])
   })
 })
 
 it('the most important of overlapping kinds is reported, and strategy details only on request', () => {
-  expect(told('x@DE89370400440532013000.example')).toEqual(['iban DE89370400440532013000'])
+  expect(reported('x@DE89370400440532013000.example')).toEqual(['iban DE89370400440532013000'])
   const text = 'entry price: $3,450.50, position size 2.5 ETH, stop loss 3200; 5% of portfolio. 仓位 30%'
   expect(scan(text)).toEqual([])
-  expect(told(text, scan(text, { strategy: true }))).toEqual([
+  expect(reported(text, scan(text, { strategy: true }))).toEqual([
     'strategy_detail entry price: $3,450.50',
     'strategy_detail position size 2.5 ETH',
     'strategy_detail stop loss 3200',
@@ -216,7 +216,7 @@ test.each([
   ['notional $2.5m.', 'notional $2.5m'],
   ['我的仓位30%的', '仓位30%'],
 ])('in %j the strategy detail ends with the amount', (text, expected) => {
-  expect(told(text, scan(text, { strategy: true }))).toEqual([`strategy_detail ${expected}`])
+  expect(reported(text, scan(text, { strategy: true }))).toEqual([`strategy_detail ${expected}`])
 })
 
 describe('strategy details in prose', () => {
@@ -268,7 +268,7 @@ describe('strategy details in prose', () => {
     'Close to 40% of failures happen at night; fill rate of 98% at 20 ms.',
     'Open interest rises 20% before wicks widen; the effect lasts about 15 minutes.',
   ])('nothing is found in %s', (text) => {
-    expect(told(text, scan(text, { strategy: true }))).toEqual([])
+    expect(reported(text, scan(text, { strategy: true }))).toEqual([])
   })
 })
 
@@ -294,11 +294,11 @@ describe('parameters of trading rules', () => {
     'Chapter 14 explains the ATR. See section 3 on Ichimoku clouds.',
     'macdonald 20, smartphone 30, stochastic gradient descent with 3 layers',
   ])('are not found in: %s', (text) => {
-    expect(told(text, scan(text, options))).toEqual([])
+    expect(reported(text, scan(text, options))).toEqual([])
   })
   it('are not found without the request, because clades share rules', () => {
     const text = 'momentum crossover RSI 14 below 30'
-    expect(told(text, scan(text, { strategy: true }))).toEqual([])
+    expect(reported(text, scan(text, { strategy: true }))).toEqual([])
   })
 })
 
@@ -309,7 +309,7 @@ describe('consecutive words of phrases', () => {
       for (let round = 0; round < 20; round++) {
         const phrase = entropyToMnemonic(d.bytes(bytes), [...wordlists.italian])
         const text = `alpha ${phrase}, zebra zoo`
-        expect(told(text)).toEqual([`seed_phrase ${phrase}`])
+        expect(reported(text)).toEqual([`seed_phrase ${phrase}`])
       }
   })
   it('firstHashByte equals SHA-256', () => {
@@ -355,7 +355,7 @@ describe('a corpus with noise, line breaks, markup and near misses', () => {
     const d = drawn(11)
     for (let at = 0; at < 500; at++) {
       const text = nearMiss(d)
-      expect({ text, found: told(text) }).toEqual({ text, found: [] })
+      expect({ text, found: reported(text) }).toEqual({ text, found: [] })
     }
   })
 })

@@ -97,9 +97,9 @@ class Rows {
   readonly #ends = new Int32Array(words.length).fill(-1_000)
   readonly #counts = new Uint8Array(words.length)
 
-  isRow(word: number, length: number, end: number, most: number): boolean {
+  isRow(word: number, length: number, end: number, max: number): boolean {
     const gap = end - length - (this.#ends[word] ?? 0)
-    const count = gap <= most ? Math.min((this.#counts[word] ?? 0) + 1, maxInRow) : 0
+    const count = gap <= max ? Math.min((this.#counts[word] ?? 0) + 1, maxInRow) : 0
     this.#ends[word] = end
     this.#counts[word] = count
     return count >= maxInRow
@@ -117,8 +117,8 @@ function atKeywords(text: string, findings: SensitiveFinding[]): PhoneCue[] {
     const start = end - keyword.length
     const use = uses[word] ?? 0
     rows ??= new Rows()
-    const most = (use & forVendor) > 0 ? betweenKeys : betweenNames
-    if ((use & (forVendor | forCredential | forPrivateKey)) > 0 && rows.isRow(word, keyword.length, end, most)) return
+    const max = (use & forVendor) > 0 ? betweenKeys : betweenNames
+    if ((use & (forVendor | forCredential | forPrivateKey)) > 0 && rows.isRow(word, keyword.length, end, max)) return
     if ((use & forPrivateKey) > 0) {
       const key = otherKeyAt(text, keyword, start)
       if (key) findings.push(key)

@@ -52,14 +52,14 @@ export class TextScanner {
   }
 
   #tell(until: number): Scanned {
-    const told = this.#told
-    const all = scan(this.#buffer, this.#options).filter(({ start }) => start >= told && start < until)
+    const reported = this.#told
+    const all = scan(this.#buffer, this.#options).filter(({ start }) => start >= reported && start < until)
     // Include all of a finding that started before the border, and do not split a surrogate pair.
     let border = Math.max(until, all.at(-1)?.end ?? 0)
     const code = this.#buffer.charCodeAt(border - 1)
     if (border < this.#buffer.length && code >= 0xd800 && code < 0xdc00) border += 1
-    const text = this.#buffer.slice(told, border)
-    const local = all.map((one) => ({ ...one, start: one.start - told, end: one.end - told }))
+    const text = this.#buffer.slice(reported, border)
+    const local = all.map((one) => ({ ...one, start: one.start - reported, end: one.end - reported }))
     const replaced = this.#isCode ? withoutPlaceholders(text, local, true) : local
     const redacted = redact(text, replaced, this.#number).text
     const findings = all.map((one) => ({ ...one, start: one.start + this.#offset, end: one.end + this.#offset }))

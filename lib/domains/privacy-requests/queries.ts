@@ -171,7 +171,7 @@ interface WaitingRequests {
   overdue: number
 }
 /** The most open requests among which those to notice are looked for, by their legal deadline. */
-const mostNoticed = 500
+const maxNoticed = 500
 
 /** Counts like the admins' queue. */
 export async function waitingRequests(db: Database, now: Date): Promise<WaitingRequests> {
@@ -213,7 +213,7 @@ export async function noticedRequests(
   const rows = await db.prisma.privacyRequest.findMany({
     where: { closedAt: null, OR: [{ assignedTo: accountId }, { assignedTo: null }, { state: 'failed' }] },
     orderBy: [{ legalDueAt: 'asc' }, { id: 'asc' }],
-    take: mostNoticed,
+    take: maxNoticed,
     include: withParts,
   })
   const reasons = await pauseReasons(db.prisma, rows)

@@ -92,7 +92,7 @@ async function follow(deps: PrivacyDeps, work: RequestWork, given: RequestRow, m
       const holds = made.held.map(({ hold }) => hold).join(',')
       if (made.isRetainedWhole) return setAside(deps, work, row, { ...outcome, holds })
       const state = made.state === 'held' ? 'partly_done' : 'done'
-      const kept = made.state === 'held' && { holds }
+      const retained = made.state === 'held' && { holds }
       const signed = await work.tx.privacyRequest.update({
         where: { id: row.id },
         data: { receiptId: made.receiptId },
@@ -100,11 +100,11 @@ async function follow(deps: PrivacyDeps, work: RequestWork, given: RequestRow, m
       })
       return conclude(
         work,
-        await setPart(work, signed, 'erasure', state, { ...outcome, receipt_id: made.receiptId, ...kept }),
+        await setPart(work, signed, 'erasure', state, { ...outcome, receipt_id: made.receiptId, ...retained }),
         {
           ...outcome,
           receipt_id: made.receiptId,
-          ...kept,
+          ...retained,
         },
       )
     }

@@ -151,8 +151,8 @@ describe('ids that clients of two organizations chose', () => {
     const receipt = (await test.fetch('GET', `/v1/receipts/${receiptId}`, {})).json
     expect(receipt).toMatchObject({ deleted_id: msg, part_kind: 'message' })
     expect(receipt.stores.every(({ residue }: { residue: number }) => residue === 0)).toBe(true)
-    const gone = await test.fetch('GET', messageOf(mine), mine.owner)
-    expect([gone.status, gone.json.receipt_id]).toEqual([410, receiptId])
+    const deleted = await test.fetch('GET', messageOf(mine), mine.owner)
+    expect([deleted.status, deleted.json.receipt_id]).toEqual([410, receiptId])
     expect((await checkpointsOf(mine)).some(({ blob }) => blob.includes(words(mine)))).toBe(false)
     expect(await test.app.stored.cache.get(keyOf(mine))).toBeUndefined()
     await expectWhole(theirs)

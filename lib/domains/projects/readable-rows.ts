@@ -32,26 +32,26 @@ export const projectManagersSql = `(CASE WHEN $isAdmin THEN 'admin' WHEN EXISTS 
 /** SQL: the projects of which the reader is a member, looked up by member. */
 export const memberProjectsSql = `(SELECT m.project_id FROM project_members m WHERE ${isReader})`
 
-const inStandingProject = (alias: string): string =>
+const inReadableProject = (alias: string): string =>
   `NOT EXISTS (SELECT FROM projects sp WHERE sp.id = ${alias}.project_id AND sp.erasing_since IS NOT NULL)`
 
 /** SQL: whether neither a conversation `alias` nor its project is being erased. */
 export const existingConversation = (alias: string): string =>
-  `(${alias}.erasing_since IS NULL AND ${inStandingProject(alias)})`
+  `(${alias}.erasing_since IS NULL AND ${inReadableProject(alias)})`
 /** SQL: the same for a message. */
 export const existingMessage = (alias: string): string =>
-  `(${alias}.erasing_since IS NULL AND ${inStandingProject(alias)}
+  `(${alias}.erasing_since IS NULL AND ${inReadableProject(alias)}
     AND NOT EXISTS (SELECT FROM conversations sc WHERE sc.id = ${alias}.conversation_id AND sc.erasing_since IS NOT NULL))`
 /** SQL: the same for a document. A document made from a message has that message's mark. */
-const standingDocument = (alias: string): string => `(${alias}.erasing_since IS NULL AND ${inStandingProject(alias)})`
+const readableDocument = (alias: string): string => `(${alias}.erasing_since IS NULL AND ${inReadableProject(alias)})`
 /** SQL: the same, and the author of the message from which the document was made is not being erased. */
 export const lastingDocument = (alias: string): string =>
-  `(${standingDocument(alias)} AND NOT EXISTS (SELECT FROM messages sm JOIN fenced sf ON sf.kind = sm.author_kind AND sf.id = sm.author_id
+  `(${readableDocument(alias)} AND NOT EXISTS (SELECT FROM messages sm JOIN fenced sf ON sf.kind = sm.author_kind AND sf.id = sm.author_id
     WHERE sm.id = ${alias}.made_from))`
 /** SQL: whether the source of a pointer is not being erased. */
 export const existingSource = (alias: string): string =>
   `(NOT EXISTS (SELECT FROM messages so WHERE ${alias}.source_kind = 'message' AND so.id = ${alias}.source_id AND NOT ${existingMessage('so')})
-    AND NOT EXISTS (SELECT FROM documents so WHERE ${alias}.source_kind = 'document' AND so.id = ${alias}.source_id AND NOT ${standingDocument('so')}))`
+    AND NOT EXISTS (SELECT FROM documents so WHERE ${alias}.source_kind = 'document' AND so.id = ${alias}.source_id AND NOT ${readableDocument('so')}))`
 
 /** SQL: the stored id of a column in the form that clients and other stores use. */
 export const shownSql = (column: string): string => `substr(${column}, strpos(${column}, '${scopeSign}') + 1)`

@@ -21,8 +21,8 @@ export async function knownStoredId(
 export async function storedId(on: Queryable, kind: ChosenIdKind, project: string, given: string): Promise<string> {
   const found = await knownStoredId(on, kind, project, given)
   if (found !== undefined) return found
-  const [gone] = await erasedStoredId(on, { project, kind, given })
-  return gone?.id ?? given
+  const [deleted] = await erasedStoredId(on, { project, kind, given })
+  return deleted?.id ?? given
 }
 
 interface IdPath {

@@ -114,7 +114,7 @@ describe('erasure of a subject', () => {
     const conversation = await madeConversation(test, project)
     const member = await madeMember(test, project)
     await madeMessage(test, conversation, project.owner)
-    const kept = await madeMessage(test, conversation, member)
+    const retained = await madeMessage(test, conversation, member)
     const admin = await signedIn(test, 'admin')
     const hold = (kind: string, target_id: string) =>
       dataOf(test, 'POST', '/v1/holds', admin, { body: { kind, target_id, reason: 'A dispute' } })
@@ -148,7 +148,7 @@ describe('erasure of a subject', () => {
       held: { [one.id]: 1 },
       whole: [],
     })
-    expect(some.sources).not.toContain(kept.id)
+    expect(some.sources).not.toContain(retained.id)
     const two = await hold('project', project.id)
     expect(await planned()).toMatchObject({
       'projects.messages': { items: [], held: { [two.id]: 2 } },

@@ -18,7 +18,7 @@ const register = (region: string) => test.fetch('POST', '/v1/auth/register', { b
 const project = (region?: string) => ask('POST', '/api/projects', { name: 'A project', ...(region && { region }) })
 const converse = (projectId: string, region?: string) =>
   ask('POST', `/api/projects/${projectId}/conversations`, { title: 'A talk', ...(region && { region }) })
-const told = ({ status, json }: Awaited<ReturnType<typeof ask>>) => [status, json.code ?? json.data.region]
+const reported = ({ status, json }: Awaited<ReturnType<typeof ask>>) => [status, json.code ?? json.data.region]
 
 describe('an agent', () => {
   it.each(['eu', 'de'])('is created in the region %s, which the installation is in', async (region) => {
@@ -44,7 +44,7 @@ describe('a project', () => {
     ['fr', 409, 'conflict'],
     ['us', 422, 'invalid'],
   ])('with the region %s returns %i %s', async (region, status, answer) =>
-    expect(told(await project(region))).toEqual([status, answer]),
+    expect(reported(await project(region))).toEqual([status, answer]),
   )
 })
 
@@ -61,15 +61,15 @@ describe('a conversation', () => {
     [undefined, 'us', 422, 'invalid'],
   ])('of a project in %s with the region %s returns %i %s', async (outer, inner, status, answer) => {
     const { id } = (await project(outer)).json.data
-    expect(told(await converse(id, inner))).toEqual([status, answer])
+    expect(reported(await converse(id, inner))).toEqual([status, answer])
     expect(await test.db.prisma.conversation.count({ where: { projectId: id } })).toBe(status === 201 ? 1 : 0)
   })
 
   it('keeps its region, and its project cannot move to a region that excludes it', async () => {
     const { id } = (await project()).json.data
     await converse(id, 'eu')
-    expect(told(await ask('PATCH', `/api/projects/${id}`, { region: 'de' }))).toEqual([409, 'conflict'])
-    expect(told(await ask('PATCH', `/api/projects/${id}`, { region: 'eu' }))).toEqual([200, 'eu'])
+    expect(reported(await ask('PATCH', `/api/projects/${id}`, { region: 'de' }))).toEqual([409, 'conflict'])
+    expect(reported(await ask('PATCH', `/api/projects/${id}`, { region: 'eu' }))).toEqual([200, 'eu'])
     await expect(
       test.db.pool.query("UPDATE conversations SET region = 'de' WHERE project_id = $1", [id]),
     ).rejects.toThrow('fixed at its creation')

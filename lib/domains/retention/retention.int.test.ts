@@ -103,7 +103,7 @@ const rowsAbout = async (ids: string[]) => {
 const lastSweep = async () => (await ask('GET', '/retention/sweeps?limit=1')).json.data[0]
 
 /** Locks this unit, so that a sweep waits before it until the lock is released. */
-async function standBefore(unitId: string) {
+async function statusBefore(unitId: string) {
   const owner = new pg.Client({ connectionString: test.ownerUrl })
   await owner.connect()
   let isHere = true
@@ -126,7 +126,7 @@ async function standBefore(unitId: string) {
 
 describe('a sweep', () => {
   it('deletes exactly the expired records, to the millisecond, and returns their number', async () => {
-    const kept = [
+    const retained = [
       await keep({ visibility: 'network', age: 36_500 * day }),
       await keep({ visibility: 'org', age: 730 * day - 1 }),
       await keep({ visibility: 'private', age: 365 * day - 1 }),
@@ -136,7 +136,7 @@ describe('a sweep', () => {
     await keep({ visibility: 'private', age: 365 * day })
     await keep({ visibility: 'private', age: 5_000 * day })
     expect(await sweepNow()).toBe(3)
-    expect(await left()).toEqual(kept.sort())
+    expect(await left()).toEqual(retained.sort())
     expect(await sweepNow()).toBe(0)
   })
 
@@ -346,7 +346,7 @@ describe('records under a legal hold', () => {
 
   it('a hold is rejected when a running sweep has already deleted its target', async () => {
     await keepMany(20)
-    const guard = await standBefore(`${name}00000010`)
+    const guard = await statusBefore(`${name}00000010`)
     const swept = sweepNow()
     await guard.arrived()
     let isHeld = false
@@ -377,7 +377,7 @@ describe('concurrent sweeps', () => {
       },
     )
     try {
-      const guard = await standBefore(`${name}00000005`)
+      const guard = await statusBefore(`${name}00000005`)
       const first = ask('POST', '/retention/sweep')
       await guard.arrived()
       const running = await lastSweep()
@@ -413,7 +413,7 @@ describe('concurrent sweeps', () => {
 describe('a crash during a sweep', () => {
   it('keeps whole batches, sets the sweep to interrupted, and the next sweep deletes the rest', async () => {
     await keepMany(7_000)
-    const guard = await standBefore(`${name}00006000`)
+    const guard = await statusBefore(`${name}00006000`)
     const crashed = sweepNow()
     crashed.catch(() => undefined)
     await guard.kill()
@@ -465,7 +465,7 @@ describe('a crash during a sweep', () => {
 
   it('an aborted sweep ends between batches and can be continued', async () => {
     await keepMany(12_000)
-    const guard = await standBefore(`${name}00000001`)
+    const guard = await statusBefore(`${name}00000001`)
     const ending = new AbortController()
     const manager = new RetentionManager(test.app.stores, asDocumented)
     const begun = await test.db.transaction((tx) =>
@@ -718,15 +718,15 @@ describe('a dry run and a sweep at the same time', () => {
         await keep({ visibility, age: age * day + 1 })
       }
     for (const visibility of visibilities) await keepSkill(visibility, 800 * day)
-    const kept = await keep({ visibility: 'org', age: 900 * day })
-    await hold('unit', kept)
+    const retained = await keep({ visibility: 'org', age: 900 * day })
+    await hold('unit', retained)
     for (const visibility of visibilities) await keep({ visibility, age: 900 * day, agent: held.id })
     await hold('agent', held.id)
-    const told = (await ask('POST', '/retention/dry-run', change)).json.data
+    const answer = (await ask('POST', '/retention/dry-run', change)).json.data
     await setInForce(change)
-    const { held: kept_by_holds, ...removed } = told.would_delete
+    const { held: kept_by_holds, ...removed } = answer.would_delete
     const swept = (await ask('POST', '/retention/sweep')).json.data
-    expect(swept).toMatchObject({ policy: told.policy, deleted: removed, held: kept_by_holds })
+    expect(swept).toMatchObject({ policy: answer.policy, deleted: removed, held: kept_by_holds })
     expect(removed.total).toBeGreaterThan(0)
     expect(kept_by_holds).toBeGreaterThan(0)
     expect((await ask('POST', '/retention/dry-run')).json.data.would_delete).toEqual({
@@ -767,7 +767,7 @@ describe('sweeps through the API', () => {
 
   it('return 202 with the Location after ten seconds, and continue', async () => {
     await keepMany(10)
-    const guard = await standBefore(`${name}00000005`)
+    const guard = await statusBefore(`${name}00000005`)
     const response = await ask('POST', '/retention/sweep')
     expect([response.status, response.json.data.state, response.json.data.deleted.total]).toEqual([202, 'running', 0])
     const address = response.headers.get('location') ?? ''

@@ -12,15 +12,15 @@ const maxBytes = 60_000
 const extension = /\.(?:[cm]?[jt]sx?|json|md|py|vue|svelte|java|cpp|h|sql|css)$/
 
 /** Files of packages in a folder, breadth first, limited per folder and in total. */
-function filesIn(root: string, most: number): string[] {
+function filesIn(root: string, max: number): string[] {
   const found: string[] = []
   const folders = existsSync(root) ? [root] : []
   for (const folder of folders) {
-    if (found.length >= most) break
+    if (found.length >= max) break
     let here = 0
     for (const entry of readdirSync(folder, { withFileTypes: true })) {
       const path = join(folder, entry.name)
-      if (entry.isDirectory() && folders.length < most) folders.push(path)
+      if (entry.isDirectory() && folders.length < max) folders.push(path)
       else if (entry.isFile() && extension.test(entry.name) && here < 4 && statSync(path).size <= maxBytes) {
         found.push(path)
         here += 1
@@ -101,7 +101,7 @@ value = x <y or z> 3`,
 const tokens = (text: string) => text.split(/\s+/)
 
 /** Stages 3 to 5 also apply to code: invisible characters are not allowed there either. */
-function kept(run: () => string): string | undefined {
+function retained(run: () => string): string | undefined {
   try {
     return run()
   } catch (error) {
@@ -128,15 +128,15 @@ describe('code', () => {
       const composed = text.normalize('NFC')
       const fence = '`'.repeat(Math.max(3, ...Array.from(text.matchAll(/`+/g), ([run]) => run.length + 1)))
       const inFence = `# Notes\n\n${fence}\n${composed}\n${fence}\n\nDone.\n`
-      const asFile = kept(() => sanitize(text, 'code').text)
+      const asFile = retained(() => sanitize(text, 'code').text)
       if (asFile === undefined) continue
       compared += 1
-      const argument = kept(() => JSON.stringify(sanitizeFields({ steps: [{ input: { source: text } }] }).value))
+      const argument = retained(() => JSON.stringify(sanitizeFields({ steps: [{ input: { source: text } }] }).value))
       if (asFile !== composed) altered.push(`${name} as a file`)
       if (argument !== JSON.stringify({ steps: [{ input: { source: composed } }] }))
         altered.push(`${name} as an argument`)
       for (const kind of ['markdown', 'plain'] as const)
-        if (kept(() => sanitize(inFence, kind).text) !== inFence) altered.push(`${name} in a fence (${kind})`)
+        if (retained(() => sanitize(inFence, kind).text) !== inFence) altered.push(`${name} in a fence (${kind})`)
     }
     expect(altered).toEqual([])
     expect(compared).toBeGreaterThan(cases.length * 0.95)

@@ -120,7 +120,12 @@ const prose = fc
     word,
     fc.constantFrom('<none>', '<dir>', 'A < B AND C > D', 'A<B AND C>D', 'Class<?>', 'List<String>', '<a long name>'),
   )
-  .map(([{ text, facts }, kept]): Part => ({ text: `${text} ${kept}`, facts: [...facts, ...kept.split(/\s+/)] }))
+  .map(
+    ([{ text, facts }, retained]): Part => ({
+      text: `${text} ${retained}`,
+      facts: [...facts, ...retained.split(/\s+/)],
+    }),
+  )
 const composition = fc
   .array(fc.tuple(fc.oneof(block, broken, prose, phrase), fc.constantFrom('\n', '\n\n', ' ')), {
     minLength: 1,

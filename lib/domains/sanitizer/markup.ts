@@ -253,13 +253,13 @@ function apply(
   if (cuts.length === 0) return done
   const { text } = done
   const fills = new Fills(text, done.kind === 'markdown')
-  const kept: string[] = []
+  const retained: string[] = []
   let position = 0
   let begin = 0
   let gap: Removal['gap']
   for (const [index, cut] of cuts.entries()) {
     if (cut.start > position) {
-      kept.push(text.slice(position, cut.start))
+      retained.push(text.slice(position, cut.start))
       begin = cut.start
       gap = undefined
     }
@@ -270,10 +270,10 @@ function apply(
     const fill = fills.of({ start: begin, end: position }, gap)
     if (fill === '') continue
     cut.fill = fill
-    kept.push(fill)
+    retained.push(fill)
   }
-  kept.push(text.slice(position))
-  done.text = kept.join('')
+  retained.push(text.slice(position))
+  done.text = retained.join('')
   done.rounds.push(cuts)
   done.comments += comments
   done.tags += tags

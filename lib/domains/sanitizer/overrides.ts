@@ -222,18 +222,18 @@ function patternsOf(words: OverrideWords): Patterns {
   const { verbs, prior, orders, fill, own, lapsed, verbsLast, split, verbLast, joined } = words
   const [verb, before, order, other] = [anyOf(verbs), anyOf(prior), anyOf(orders), anyOf(fill)]
   const gap = joined ? within : GAP
-  const some = (most: number) => `(?:${other}${gap}){0,${most}}`
+  const some = (max: number) => `(?:${other}${gap}){0,${max}}`
   const said = `(?:${before}${gap}${some(5)}${order}|${order}${gap}${some(6)}${before})`
-  const told = `(?:${said}|${anyOf(own)})`
+  const reported = `(?:${said}|${anyOf(own)})`
   const inWord = joined ? '' : '(?<![\\p{L}\\p{N}_-])'
   const endWord = joined ? '' : '(?![\\p{L}\\p{N}_-])'
   const ended = `${inWord}${some(4)}${said}${gap}${some(4)}${anyOf(lapsed)}${endWord}`
-  if (verbLast) return { order: `${inWord}${told}${gap}${some(6)}${verb}`, lapsed: ended }
-  const patterns = [`${inWord}${verb}${gap}${some(6)}${told}${endWord}`]
-  if (verbsLast) patterns.push(`${inWord}${told}${gap}${some(6)}${anyOf(verbsLast)}${endWord}`)
+  if (verbLast) return { order: `${inWord}${reported}${gap}${some(6)}${verb}`, lapsed: ended }
+  const patterns = [`${inWord}${verb}${gap}${some(6)}${reported}${endWord}`]
+  if (verbsLast) patterns.push(`${inWord}${reported}${gap}${some(6)}${anyOf(verbsLast)}${endWord}`)
   if (split) {
     const first = anyOf(split.verbs)
-    patterns.push(`${inWord}${first}${gap}${some(6)}${told}${gap}${some(2)}${anyOf(split.parts)}${endWord}`)
+    patterns.push(`${inWord}${first}${gap}${some(6)}${reported}${gap}${some(2)}${anyOf(split.parts)}${endWord}`)
   }
   return { order: patterns.join('|'), lapsed: ended }
 }

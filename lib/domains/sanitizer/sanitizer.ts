@@ -229,10 +229,15 @@ function findUncomposable(text: string): SanitizerFinding | undefined {
 }
 
 /**
- * Sanitizes a person's text as plain text. `kept` is a sentence about the outcome for the error message.
+ * Sanitizes a person's text as plain text. `retained` is a sentence about the outcome for the error message.
  * @throws {Problem} `content_rejected` with stage, field and position; `invalid` if nothing remains
  */
-export function plainTextPhrases(text: string, field: string, strict: boolean, kept = 'Nothing was changed.'): string {
+export function plainTextPhrases(
+  text: string,
+  field: string,
+  strict: boolean,
+  retained = 'Nothing was changed.',
+): string {
   try {
     const words = sanitize(text, 'plain', { strict }).text.trim()
     if (words === '') throw invalid([field], 'is empty after markup is removed')
@@ -241,7 +246,7 @@ export function plainTextPhrases(text: string, field: string, strict: boolean, k
     if (!SanitizationError.is(error)) throw error
     const { stage, rule, place } = error
     throw new Problem('content_rejected', {
-      detail: `The text was rejected at the stage "${stage}" (${rule}). ${kept}`,
+      detail: `The text was rejected at the stage "${stage}" (${rule}). ${retained}`,
       issues: [{ path: [field], message: `${rule} at character ${place}` }],
       extensions: { stage, field, place },
     })

@@ -63,9 +63,9 @@ function placesIn(record: unknown, text: string): SecretLocation[] {
     const credentials = credentialsIn(record, [])
     const known = new Set(credentials.map(({ path }) => path))
     const isKnown = ({ kind, path }: SecretLocation) => kind === 'api_key' && known.has(path)
-    const kept = found.filter((one) => !isKnown(one))
-    const told = new Set(kept.map(({ path }) => path))
-    return [...kept, ...credentials.filter(({ path }) => !told.has(path))]
+    const retained = found.filter((one) => !isKnown(one))
+    const reported = new Set(retained.map(({ path }) => path))
+    return [...retained, ...credentials.filter(({ path }) => !reported.has(path))]
   } catch (error) {
     if (!(error instanceof DepthError)) throw error
     return scan(text)
@@ -89,8 +89,8 @@ export async function* bundleText(
     const text = decoder.decode(bytes, { stream: true })
     if (!isJson(bundle)) yield { text, bytes }
     else {
-      const kept = fields.push(text)
-      yield { text: kept, bytes: encoder.encode(kept) }
+      const retained = fields.push(text)
+      yield { text: retained, bytes: encoder.encode(retained) }
     }
   }
   const rest = decoder.decode()
@@ -114,9 +114,9 @@ interface FoundSecret {
 const meets = (one: FoundSecret, other: FoundSecret): boolean => other.end > one.start && other.start < one.end
 /** Merges both lists in text order without duplicates. A credential keeps its own kind when the scanner reports it as an API key. */
 function together(found: readonly FoundSecret[], credentials: readonly FoundSecret[]): FoundSecret[] {
-  const kept = found.filter((one) => one.kind !== 'api_key' || !credentials.some((other) => meets(one, other)))
-  const others = credentials.filter((one) => !kept.some((other) => meets(one, other)))
-  return [...kept, ...others].sort((one, other) => one.start - other.start).slice(0, maxSecretLocations)
+  const retained = found.filter((one) => one.kind !== 'api_key' || !credentials.some((other) => meets(one, other)))
+  const others = credentials.filter((one) => !retained.some((other) => meets(one, other)))
+  return [...retained, ...others].sort((one, other) => one.start - other.start).slice(0, maxSecretLocations)
 }
 
 async function* stateLines(bundle: Bundle): AsyncGenerator<Uint8Array> {
@@ -134,7 +134,7 @@ async function* stateLines(bundle: Bundle): AsyncGenerator<Uint8Array> {
   }
   const pending = Buffer.alloc(stateLine)
   let filled = 0
-  const told = () => {
+  const reported = () => {
     const text = `{"part":"state","data":"${pending.toString('base64', 0, filled)}"}\n`
     filled = 0
     return Buffer.from(text, 'latin1')
@@ -150,7 +150,7 @@ async function* stateLines(bundle: Bundle): AsyncGenerator<Uint8Array> {
         pending.set(taken, filled)
         filled += taken.length
         from += taken.length
-        if (filled === stateLine) yield told()
+        if (filled === stateLine) yield reported()
       }
     }
   } catch (error) {
@@ -166,7 +166,7 @@ async function* stateLines(bundle: Bundle): AsyncGenerator<Uint8Array> {
     )
     throw new SecretRemaining(all.map(({ kind }, index) => ({ kind, path: `state.${paths[index] ?? ''}` })))
   }
-  if (filled > 0) yield told()
+  if (filled > 0) yield reported()
 }
 
 /**
@@ -186,16 +186,16 @@ export async function* bundleContentOf({
   yield line({ part: 'agent', record: settings })
   for (const { name, isSealed, pages } of parts)
     for await (const { lines } of pages(agentId, until)) {
-      const kept: string[] = []
+      const retained: string[] = []
       for (const text of lines.split('\n')) {
         const record: unknown = JSON.parse(text)
         if (!isSealed(record))
           for (const { kind, path } of placesIn(record, text))
             if (locations.length < maxSecretLocations) locations.push({ kind, path: `${name}.${idOf(record)}.${path}` })
-        kept.push(`{"part":${JSON.stringify(name)},"record":${text}}\n`)
+        retained.push(`{"part":${JSON.stringify(name)},"record":${text}}\n`)
       }
-      records += kept.length
-      if (locations.length === 0) yield encoder.encode(kept.join(''))
+      records += retained.length
+      if (locations.length === 0) yield encoder.encode(retained.join(''))
     }
   if (locations.length > 0) throw new SecretRemaining(locations)
   if (bundle) yield* stateLines(bundle)

@@ -52,14 +52,14 @@ const tried = () => {
 test('a process with the wrong key folder destroys nothing and reports it, and finishes with the right folder', async () => {
   const owner = await signedIn(app)
   const agent = await keyed(owner)
-  const [kept, deleted] = [await made(agent), await made(agent)]
+  const [retained, deleted] = [await made(agent), await made(agent)]
   expect(await listed()).toContainEqual(
     expect.objectContaining({ name: 'snapshot_keys', state: 'ok', is_connected: true, holds: ['keys'] }),
   )
   const elsewhere = `${folder()}-elsewhere`
   renameSync(folder(), elsewhere)
 
-  expect((await own(agent, 'GET', `/${kept}/key`)).json).toMatchObject({ status: 503, code: 'unavailable' })
+  expect((await own(agent, 'GET', `/${retained}/key`)).json).toMatchObject({ status: 503, code: 'unavailable' })
   expect((await own(agent, 'DELETE', `/${deleted}`)).json.data).toEqual({ id: deleted, key_destroyed: false })
   await expect(upkeep()).rejects.toMatchObject({ code: 'unavailable' })
   const late = (await own(agent, 'POST')).json.data.id
@@ -69,7 +69,7 @@ test('a process with the wrong key folder destroys nothing and reports it, and f
   expect(await stateOf(runId)).not.toBe('done')
   // The rows exist: erasure finds the keys by them.
   expect(await app.db.prisma.snapshot.count({ where: { agentId: agent.id } })).toBe(3)
-  expect([existsSync(folder()), [kept, deleted].map((id) => existsSync(join(elsewhere, id)))]).toEqual([
+  expect([existsSync(folder()), [retained, deleted].map((id) => existsSync(join(elsewhere, id)))]).toEqual([
     false,
     [true, true],
   ])
@@ -81,7 +81,7 @@ test('a process with the wrong key folder destroys nothing and reports it, and f
   await upkeep()
   await drain(app, { mayFail: true })
   expect(await stateOf(runId)).toBe('done')
-  expect([kept, deleted, late].map((id) => existsSync(join(folder(), id)))).toEqual([false, false, false])
+  expect([retained, deleted, late].map((id) => existsSync(join(folder(), id)))).toEqual([false, false, false])
 })
 
 test('erasure continues when an admin declares that a lost key folder contains nothing', async () => {

@@ -41,8 +41,8 @@ test(`making and opening a snapshot of 50 MiB takes at most ${max} MiB above idl
   await once(running, 'message')
   const tell = async (task: string) => {
     running.send({ task, mediaType: 'application/json' })
-    const [told] = await Promise.race([once(running, 'message'), once(running, 'exit')])
-    expect(told, task).toBe('done')
+    const [reported] = await Promise.race([once(running, 'message'), once(running, 'exit')])
+    expect(reported, task).toBe('done')
   }
   // Idle is measured after the process has done such work once.
   await put(0)
@@ -58,9 +58,9 @@ test(`making and opening a snapshot of 50 MiB takes at most ${max} MiB above idl
   } finally {
     clearInterval(timer)
   }
-  const [versions, kept] = [await objects.versions('snapshot'), await objects.versions('content')]
+  const [versions, retained] = [await objects.versions('snapshot'), await objects.versions('content')]
   // Sealing and base64 add more bytes than the removed fields saved.
-  for (const [one] of [versions, kept]) expect(one?.bytes).toBeGreaterThan(50 * mebi)
+  for (const [one] of [versions, retained]) expect(one?.bytes).toBeGreaterThan(50 * mebi)
   await objects.close()
   expect(highest).toBeGreaterThan(idle)
   expect(highest - idle).toBeLessThanOrEqual(max)

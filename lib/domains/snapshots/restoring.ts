@@ -134,7 +134,7 @@ function createRun(ports: SnapshotPorts, ctx: Context, agentId: string) {
     waitingBytes = 0
     if (batch.length === 0) return
     const goal = { agentId, now: ctx.now, named: namedIn(from, agentId) }
-    const told = await ctx.pipeline.transaction(async (tx) => {
+    const reported = await ctx.pipeline.transaction(async (tx) => {
       await agents.writable(tx, ctx.actor, agentId)
       const results = []
       for (const [restorer, items] of Map.groupBy(batch, (item) => item.restorer)) {
@@ -161,7 +161,7 @@ function createRun(ports: SnapshotPorts, ctx: Context, agentId: string) {
       )
       return results
     })
-    for (const { restorer, stored, there, ended } of told) {
+    for (const { restorer, stored, there, ended } of reported) {
       counts[restorer.part === 'agent_documents' ? 'documents' : 'entries'] += stored.length
       counts.there += there
       counts.ended += ended

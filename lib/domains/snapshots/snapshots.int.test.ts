@@ -90,25 +90,25 @@ function obstructed(id: string): () => void {
     renameSync(aside, keyFile(id))
   }
 }
-const isGone = async (id: string, objectKey: string) => [
+const isDeleted = async (id: string, objectKey: string) => [
   await rowOf(id),
   existsSync(keyFile(id)),
   await app.app.stored.objects.versions(objectKey),
 ]
-const gone = [null, false, []]
+const deleted = [null, false, []]
 
 describe('an on-demand snapshot', () => {
   test("contains all data of the agent, opens only with its owner's keys and leaves no trace of them", async () => {
     const agent = await mine()
     expect((await give(agent, own.keyring)).status).toBe(201)
-    const told = (path: string, body: object) => ask('POST', at(agent.id, path), { token: agent.token, body })
-    expect((await told('/documents', { kind: 'playbook', title: 'Fixing', body: 'Wait for it.\n' })).status).toBe(201)
+    const answer = (path: string, body: object) => ask('POST', at(agent.id, path), { token: agent.token, body })
+    expect((await answer('/documents', { kind: 'playbook', title: 'Fixing', body: 'Wait for it.\n' })).status).toBe(201)
     const entry = { scope: 'private', id: newId('ent'), kind: 'episode', envelope: seemingEnvelope(own.keyring.key_id) }
-    expect((await told('/grimoire', entry)).status).toBe(201)
+    expect((await answer('/grimoire', entry)).status).toBe(201)
     // With equal times, the order would depend on random ids.
     app.clock.advance(1)
     const shared = { scope: 'clade', kind: 'insight', content: { claim: 'calm' }, confidence: 0.7 }
-    expect((await told('/grimoire', shared)).status).toBe(201)
+    expect((await answer('/grimoire', shared)).status).toBe(201)
     const uploaded = await state(agent, JSON.stringify({ step: 3, wallet: { private_key: privateKey } }))
     expect([uploaded.status, uploaded.json.data.bytes > 0], uploaded.text).toEqual([200, true])
 
@@ -209,7 +209,7 @@ describe('an on-demand snapshot', () => {
     const objectKey = (await rowOf(id))?.objectKey ?? ''
     expect(await removed(agent, id)).toEqual([200, true])
     // The row remains for an hour, because it counts towards the limit.
-    expect((await isGone(id, objectKey)).slice(1)).toEqual(gone.slice(1))
+    expect((await isDeleted(id, objectKey)).slice(1)).toEqual(deleted.slice(1))
     expect(refusal(await ask('GET', path, {}))).toEqual([404, 'not_found'])
     expect(refusal(await ask('DELETE', at(agent.id, `/snapshots/${id}`), { token: agent.token }))).toEqual([
       404,
@@ -231,7 +231,7 @@ describe('an on-demand snapshot', () => {
     expect(await app.app.stored.objects.versions(objectKey)).toHaveLength(1)
     free()
     await run('snapshots.upkeep')
-    expect((await isGone(id, objectKey)).slice(1)).toEqual(gone.slice(1))
+    expect((await isDeleted(id, objectKey)).slice(1)).toEqual(deleted.slice(1))
   })
 
   test('expires four hours after the order, with its key, object and links', async () => {
@@ -247,7 +247,7 @@ describe('an on-demand snapshot', () => {
     // Also before the job has run.
     expect([(await read(agent, id)).status, (await ask('GET', path, {})).status]).toEqual([404, 404])
     await run('snapshots.upkeep')
-    expect(await isGone(id, objectKey)).toEqual(gone)
+    expect(await isDeleted(id, objectKey)).toEqual(deleted)
     expect(await app.db.prisma.snapshotLink.count({ where: { snapshotId: id } })).toBe(0)
   })
 
@@ -367,10 +367,12 @@ describe('insurance snapshots', () => {
       app.clock.advance(6 * hour)
       await insured(agent)
     }
-    const kept = await insurances(agent)
-    expect(kept).toHaveLength(maxInsurances)
+    const retained = await insurances(agent)
+    expect(retained).toHaveLength(maxInsurances)
     expect(
-      readdirSync(join(app.dataDir, 'snapshot-keys')).filter((id) => kept.some((one: { id: string }) => one.id === id)),
+      readdirSync(join(app.dataDir, 'snapshot-keys')).filter((id) =>
+        retained.some((one: { id: string }) => one.id === id),
+      ),
     ).toHaveLength(maxInsurances)
 
     const body = { status: 'dead', confirm: agent.id }
@@ -385,7 +387,7 @@ describe('insurance snapshots', () => {
     app.clock.advance(1)
     await run('snapshots.upkeep')
     expect(await insurances(agent)).toEqual([])
-    expect(await isGone(last.id, objectKey)).toEqual(gone)
+    expect(await isDeleted(last.id, objectKey)).toEqual(deleted)
   })
 })
 
@@ -637,18 +639,18 @@ describe('an uploaded state', () => {
       'too_large',
     ])
     expect(await keys()).toHaveLength(1)
-    const told = (token: string) => ask('GET', at(agent.id, '/state'), { token })
-    expect((await told(agent.token)).json.data).toEqual({
+    const answer = (token: string) => ask('GET', at(agent.id, '/state'), { token })
+    expect((await answer(agent.token)).json.data).toEqual({
       agent_id: agent.id,
       media_type: 'application/json',
       bytes: 7,
       sha256: createHash('sha256').update('{"a":2}').digest('hex'),
       uploaded_at: app.clock.now().toISOString(),
     })
-    expect((await told((await keyed()).token)).status).toBe(404)
+    expect((await answer((await keyed()).token)).status).toBe(404)
     const drop = () => ask('DELETE', at(agent.id, '/state'), { token: agent.token })
     expect([(await drop()).status, (await drop()).status, await keys()]).toEqual([204, 404, []])
-    expect((await told(agent.token)).status).toBe(404)
+    expect((await answer(agent.token)).status).toBe(404)
   })
 })
 
@@ -729,7 +731,7 @@ describe('the erasure of an agent', () => {
       'snapshots.rows': 0,
       'snapshots.state': 0,
     })
-    expect(await isGone(id, objectKey)).toEqual(gone)
+    expect(await isDeleted(id, objectKey)).toEqual(deleted)
     expect([await rowOf(late), existsSync(keyFile(late))]).toEqual([null, false])
     expect(await app.app.stored.objects.list(`snapshots/${agent.id}/`, '', 10)).toEqual([])
     expect(refusal(await ask('GET', path, {}))).toEqual([404, 'not_found'])

@@ -121,10 +121,10 @@ async function sweepObjects(
     const listed = await objects.list('snapshots/', after, pageSize)
     const ours = listed.filter((key) => ownKey.test(key))
     const rows = await namedObjects(db, { keys: ours })
-    const kept = new Set(rows.map(({ key }) => key))
+    const retained = new Set(rows.map(({ key }) => key))
     const orphans: string[] = []
     for (const key of ours)
-      if (!kept.has(key) && (await objects.versions(key)).every(({ at }) => at < before)) orphans.push(key)
+      if (!retained.has(key) && (await objects.versions(key)).every(({ at }) => at < before)) orphans.push(key)
     if (orphans.length > 0) {
       areOurs ??= await areObjectsOurs()
       if (!areOurs) return swept

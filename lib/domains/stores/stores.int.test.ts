@@ -139,14 +139,14 @@ describe('a store with data', () => {
   it('is reported as missing when another store is connected, unless it is known to be empty', async () => {
     await known('one').used('graph')
     expect(await known('one').missing('graph')()).toEqual([])
-    const [gone] = await known('two').missing('graph')()
-    expect(gone).toMatchObject({ port: 'graph', provider: 'neo4j', shown: 'bolt://one' })
+    const [deleted] = await known('two').missing('graph')()
+    expect(deleted).toMatchObject({ port: 'graph', provider: 'neo4j', shown: 'bolt://one' })
     expect(await test.db.transaction((tx) => known('two').missing('graph')(tx))).toHaveLength(1)
     expect(await known('two', true).missing('graph')()).toEqual([])
     expect(await known('two').missing('objects')()).toEqual([])
     // The application's own graph is a third one.
     expect((await listed()).filter(({ state }) => state === 'off')).toEqual([
-      expect.objectContaining({ address: 'bolt://one', is_connected: false, known_store_id: gone?.id }),
+      expect.objectContaining({ address: 'bolt://one', is_connected: false, known_store_id: deleted?.id }),
     ])
   })
 

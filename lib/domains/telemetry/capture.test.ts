@@ -6,7 +6,9 @@ import { type EventSubject, maxWaiting } from './events.ts'
 const agent = { kind: 'agent', id: 'agent_1' } as const
 const now = new Date('2026-03-04T05:06:07.089Z')
 /** Telemetry with a sink that records events, and the given pseudonyms. */
-function setting(pseudonymOf: (told: NonNullable<EventSubject>) => Promise<string | undefined> = async () => 'mark') {
+function setting(
+  pseudonymOf: (reported: NonNullable<EventSubject>) => Promise<string | undefined> = async () => 'mark',
+) {
   const sent: Sent[] = []
   const sink = { capture: async (one: Sent) => void sent.push(one), lost: () => 0, close: async () => {} }
   return { sent, made: telemetry({ sink, pseudonymOf, now: () => now }) }
@@ -81,7 +83,11 @@ describe('an event', () => {
 
   test('is neither sent nor given a pseudonym when telemetry is off', async () => {
     const asked: EventSubject[] = []
-    const made = telemetry({ sink: undefined, pseudonymOf: async (told) => void asked.push(told), now: () => now })
+    const made = telemetry({
+      sink: undefined,
+      pseudonymOf: async (reported) => void asked.push(reported),
+      now: () => now,
+    })
     made.capture('snapshot_made', {}, agent)
     await made.close()
     expect([made.isOn, asked, counted(made)]).toEqual([false, [], {}])

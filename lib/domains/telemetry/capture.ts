@@ -43,7 +43,7 @@ export function telemetry({
 }: {
   /** Undefined when telemetry is off. */
   sink: Sink | undefined
-  pseudonymOf(told: NonNullable<EventSubject>, now: Date): Promise<string | undefined>
+  pseudonymOf(reported: NonNullable<EventSubject>, now: Date): Promise<string | undefined>
   now(): Date
 }) {
   const dropped: Record<DropReason, number> = { undeclared: 0, invalid: 0, withheld: 0, full: 0, failed: 0 }

@@ -41,8 +41,8 @@ describe('a broad walk through the product', () => {
       body: { kinds: ['access', 'portability'], password },
     })
     expect(filed.status, filed.text).toBe(201)
-    const told = await app.fetch('GET', `/v1/export/${agents[0]?.id}`, { token: agents[0]?.token ?? '' })
-    pseudonym = JSON.parse(told.text).telemetry?.[0]?.pseudonym
+    const answer = await app.fetch('GET', `/v1/export/${agents[0]?.id}`, { token: agents[0]?.token ?? '' })
+    pseudonym = JSON.parse(answer.text).telemetry?.[0]?.pseudonym
     const erased = await app.db.transaction((tx) =>
       app.app.subjectErasures.begin(tx, {
         requestId: null,
@@ -250,9 +250,9 @@ describe('a pseudonym', () => {
 
 describe('an unreachable PostHog', () => {
   test('does not affect requests', async () => {
-    const gone = await capturingPostHog()
-    await gone.close()
-    const app = await testApp({ KP_POSTHOG_HOST: gone.url, KP_POSTHOG_KEY: 'phc_test' })
+    const deleted = await capturingPostHog()
+    await deleted.close()
+    const app = await testApp({ KP_POSTHOG_HOST: deleted.url, KP_POSTHOG_KEY: 'phc_test' })
     const [said, wrote] = [vi.spyOn(console, 'error'), vi.spyOn(process.stderr, 'write')]
     onTestFinished(() => {
       for (const spy of [said, wrote]) spy.mockRestore()

@@ -47,9 +47,9 @@ interface Made {
   expires: string | null
   issuer: string | null
 }
-function madeOf(told: { status: number; text: string; json: unknown }): Made {
-  expect(told.status, told.text).toBe(201)
-  const { data } = createToken.output.parse(told.json)
+function madeOf(notified: { status: number; text: string; json: unknown }): Made {
+  expect(notified.status, notified.text).toBe(201)
+  const { data } = createToken.output.parse(notified.json)
   const { id, key_prefix: prefix, expires_at: expires, issued_by_token_id: issuer } = data
   return { id, prefix, expires, issuer, token: shownOnce(data.api_key) }
 }
@@ -98,9 +98,9 @@ describe('revoking a token', () => {
     const own = await created({ cookie: owner.cookie, body: { scopes: ['read'] } })
     const fourth = await created({ token: second.token, body: { scopes: ['read'] } })
     await revoke(fourth.id, { token: fourth.token })
-    const told = await byPrefix(agent.token.slice(0, 11), { cookie: owner.cookie })
-    expect(told.data.revoked_descendants).toBe(2)
-    expect(told.message).toContain('Tokens that were created with it are also revoked: 2.')
+    const notified = await byPrefix(agent.token.slice(0, 11), { cookie: owner.cookie })
+    expect(notified.data.revoked_descendants).toBe(2)
+    expect(notified.message).toContain('Tokens that were created with it are also revoked: 2.')
     expect(await codesOf(keys)).toEqual([revoked, revoked, revoked])
     expect(await codeOf(own.token)).toBe('works')
     expect([await reasonOf(agent.tokenId), await reasonOf(second.id), await reasonOf(third.id)]).toEqual([
@@ -124,7 +124,7 @@ describe('revoking a token', () => {
       ])
     }
     const again = await byPrefix(agent.token.slice(0, 11), { cookie: owner.cookie })
-    expect(again.data).toEqual({ ...told.data, revoked_descendants: 0 })
+    expect(again.data).toEqual({ ...notified.data, revoked_descendants: 0 })
   })
 
   test('revokes its descendants when an admin, the token itself or one of the descendants requests it', async () => {
@@ -314,10 +314,10 @@ describe('a token that is being revoked', () => {
           () => revoke(leaked.tokenId, { cookie: admin.cookie }),
         ]
         const [first, last] = await queued(tokenRow(leaked.tokenId), isCreationFirst ? steps : steps.toReversed())
-        const told = isCreationFirst ? { made: first, ended: last } : { made: last, ended: first }
-        expect(told.ended?.status).toBe(204)
-        if (told.made?.status === 201) expect(await codeOf(told.made.json.data.api_key)).toBe(revoked)
-        else expect(told.made?.json.code).toBe(revoked)
+        const notified = isCreationFirst ? { made: first, ended: last } : { made: last, ended: first }
+        expect(notified.ended?.status).toBe(204)
+        if (notified.made?.status === 201) expect(await codeOf(notified.made.json.data.api_key)).toBe(revoked)
+        else expect(notified.made?.json.code).toBe(revoked)
         const works = 'SELECT 1 FROM tokens WHERE issued_by_token_id = $1 AND revoked_at IS NULL'
         expect(await rows(works, leaked.tokenId)).toEqual([])
       }
@@ -433,8 +433,8 @@ describe('rotating a token', () => {
     const owner = await signedIn(app)
     const leaked = await issuedAgent(app, ['read'], { owner })
     const next = await rotated(leaked.tokenId, { token: leaked.token })
-    const told = await byPrefix(leaked.token.slice(0, 11), { cookie: owner.cookie })
-    expect(told.message).toContain(`Its successor ${next.prefix} is still active.`)
+    const notified = await byPrefix(leaked.token.slice(0, 11), { cookie: owner.cookie })
+    expect(notified.message).toContain(`Its successor ${next.prefix} is still active.`)
     await byPrefix(next.prefix, { cookie: owner.cookie })
     expect(await codeOf(next.token)).toBe(revoked)
     expect((await byPrefix(leaked.token.slice(0, 11), { cookie: owner.cookie })).message).toBe(

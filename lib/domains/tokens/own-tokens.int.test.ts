@@ -137,12 +137,12 @@ describe("list of a person's tokens", () => {
   })
 
   test('marks no token as suspended when tokens work until an erasure starts', async () => {
-    const kept = await testApp({ KP_GRACE_TOKENS: 'keep' })
+    const retained = await testApp({ KP_GRACE_TOKENS: 'keep' })
     try {
-      const marks = await pendingIn(kept)
+      const marks = await pendingIn(retained)
       expect(marks).toEqual(['active: false', 'active: false', 'revoked: false', 'rotated: false'])
     } finally {
-      await kept.close()
+      await retained.close()
     }
   })
 

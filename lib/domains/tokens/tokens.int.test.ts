@@ -48,7 +48,7 @@ const active = async (agentId: string): Promise<number> =>
       app.clock.now(),
     )
   ).length
-const statuses = (told: { status: number }[]) => told.map(({ status }) => status).sort()
+const statuses = (reported: { status: number }[]) => reported.map(({ status }) => status).sort()
 /** Each call is in another window. */
 let windows = 0
 const nextWindow = () => new Date(++windows * 60_000)
@@ -294,12 +294,12 @@ describe('list of tokens', () => {
     const agent = await issuedAgent(app, ['read'])
     const old = await created({ token: agent.token })
     await rotated(old.id, { token: agent.token, body: { overlap: '1h' } })
-    const gone = await created({ token: agent.token })
-    await revoke(gone.id, { token: agent.token })
+    const deleted = await created({ token: agent.token })
+    await revoke(deleted.id, { token: agent.token })
     const { data } = listTokens.output.parse((await app.fetch('GET', '/v1/auth/tokens', { token: agent.token })).json)
     const states = Object.fromEntries(data.map(({ id, state }) => [id, state]))
     expect(states[old.id]).toBe('rotated')
-    expect(states[gone.id]).toBe('revoked')
+    expect(states[deleted.id]).toBe('revoked')
     expect(states[agent.tokenId]).toBe('active')
     for (const query of ['cursor=x', 'limit=0', 'limit=101', 'limit=1e9', 'offset=1'])
       expect((await app.fetch('GET', `/v1/auth/tokens?${query}`, { token: agent.token })).status).toBe(422)
@@ -468,7 +468,7 @@ describe('limit of tokens per agent', () => {
 describe('rate limit windows', () => {
   const write = async (token: string, times: number) =>
     Promise.all(Array.from({ length: times }, () => app.fetch('DELETE', '/v1/auth/tokens/tok_none', { token })))
-  const letThrough = (told: { status: number }[]) => told.filter(({ status }) => status === 404).length
+  const letThrough = (reported: { status: number }[]) => reported.filter(({ status }) => status === 404).length
 
   test.each(['0s', '1h'] as const)('are not multiplied by rotations with an overlap of %s', async (overlap) => {
     const agent = await issuedAgent(app, ['read', 'write'])
@@ -613,8 +613,8 @@ describe('429 responses', () => {
     const next = await rotated(agent.tokenId, { token: agent.token, body: { overlap: '1h' } })
     const last = await rotated(next.id, { token: next.api_key, body: { overlap: '1h' } })
     const ids = [agent.tokenId, next.id, last.id]
-    const kept = await Promise.all(Array.from({ length: 12 }, (_, n) => refuse(ids[n % 3] ?? '')))
-    expect(kept.filter(Boolean)).toHaveLength(1)
+    const retained = await Promise.all(Array.from({ length: 12 }, (_, n) => refuse(ids[n % 3] ?? '')))
+    expect(retained.filter(Boolean)).toHaveLength(1)
     expect(await rows('SELECT 1 FROM rate_limit_refusals WHERE limit_key = $1', agent.tokenId)).toHaveLength(3)
     expect(await active(agent.id)).toBe(0)
   })
@@ -643,8 +643,8 @@ describe('429 responses', () => {
 
   test('are counted exactly when they are concurrent', async () => {
     const agent = await issuedAgent(app, ['read'])
-    const kept = await Promise.all(Array.from({ length: 12 }, () => refuse(agent.tokenId)))
-    expect(kept.filter(Boolean)).toHaveLength(1)
+    const retained = await Promise.all(Array.from({ length: 12 }, () => refuse(agent.tokenId)))
+    expect(retained.filter(Boolean)).toHaveLength(1)
     expect(await rows('SELECT 1 FROM rate_limit_refusals WHERE token_id = $1', agent.tokenId)).toHaveLength(3)
     expect(await rows('SELECT 1 FROM audit_entries WHERE resource_id = $1', agent.tokenId)).toHaveLength(1)
   })
@@ -661,18 +661,18 @@ describe('429 responses', () => {
     const agent = await slowAgent()
     const other = await issuedAgent(app, ['read'])
     for (let n = 0; n < 2; n++) await refuse(agent.tokenId)
-    const told = []
-    for (let n = 0; n < 4; n++) told.push(await me(agent.token))
-    expect(told.map(({ status }) => status)).toEqual([200, 200, 429, 401])
-    expect(told[2]?.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
-    expect(told[2]?.json.detail).toContain('revoked')
+    const reported = []
+    for (let n = 0; n < 4; n++) reported.push(await me(agent.token))
+    expect(reported.map(({ status }) => status)).toEqual([200, 200, 429, 401])
+    expect(reported[2]?.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
+    expect(reported[2]?.json.detail).toContain('revoked')
     expect((await me(other.token)).status).toBe(200)
   })
 
   test('of one burst of parallel requests count once', async () => {
     const agent = await slowAgent()
-    const told = await Promise.all(Array.from({ length: 20 }, () => me(agent.token)))
-    expect(statuses(told)).toEqual([200, 200, ...Array(18).fill(429)])
+    const reported = await Promise.all(Array.from({ length: 20 }, () => me(agent.token)))
+    expect(statuses(reported)).toEqual([200, 200, ...Array(18).fill(429)])
     expect((await me(agent.token)).status).toBe(429)
     expect(await rows('SELECT 1 FROM rate_limit_refusals WHERE token_id = $1', agent.tokenId)).toHaveLength(1)
     expect(await tokenRow(agent.tokenId)).toMatchObject({ revoked_reason: null })
@@ -684,9 +684,9 @@ describe('429 responses', () => {
       where: { id: { in: [eager.id, modest.id] } },
       data: { readsPerMinute: 2, sharesWindow: true, network: new Uint8Array(32).fill(7) },
     })
-    const told = []
-    for (const { token } of [eager, eager, modest, modest, eager]) told.push((await me(token)).status)
-    expect(told).toEqual([200, 200, 429, 429, 429])
+    const reported = []
+    for (const { token } of [eager, eager, modest, modest, eager]) reported.push((await me(token)).status)
+    expect(reported).toEqual([200, 200, 429, 429, 429])
     const counted = async ({ tokenId }: typeof eager) =>
       (await rows('SELECT 1 FROM rate_limit_refusals WHERE token_id = $1', tokenId)).length
     expect([await counted(eager), await counted(modest)]).toEqual([1, 0])

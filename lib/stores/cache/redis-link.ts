@@ -55,9 +55,9 @@ export function redisLink(url: string) {
     const { client, fault } = await link
     if (!client.isReady) {
       const end = new AbortController()
-      const standing = once(client, 'ready', { signal: end.signal }).catch(() => {})
+      const remaining = once(client, 'ready', { signal: end.signal }).catch(() => {})
       // An error while connecting is not final: the client reconnects.
-      await Promise.race([standing, delay(connecting, undefined, { signal: end.signal }).catch(() => {})])
+      await Promise.race([remaining, delay(connecting, undefined, { signal: end.signal }).catch(() => {})])
       end.abort()
     }
     if (!client.isReady) throw unavailable(fault())

@@ -78,13 +78,13 @@ export function redisCache(url: string): CacheStore {
     },
     names: (isWanted) => entriesWhere(scan, isWanted),
     async drop(names) {
-      let gone = 0
+      let deletedCount = 0
       for (let at = 0; at < names.length; at += atOnce) {
         const keys = names.slice(at, at + atOnce).map(bytesOfName)
         const [count = '0'] = await scan.send('EVAL', dropScript, String(keys.length), ...keys, indexPrefix, ownPrefix)
-        gone += Number(count)
+        deletedCount += Number(count)
       }
-      return gone
+      return deletedCount
     },
     async forget(about) {
       for (let at = 0; at < about.length; at += atOnce)

@@ -98,8 +98,8 @@ export class MsgpackWriter {
     strings: ReadonlyMap<string, Uint8Array> | undefined,
   ): void {
     const known = new Map(keys)
-    const kept = keys.filter(([key]) => Object.hasOwn(one, key)).map(([key]) => key)
-    const all = [...kept, ...Object.keys(one).filter((key) => !known.has(key))]
+    const retained = keys.filter(([key]) => Object.hasOwn(one, key)).map(([key]) => key)
+    const all = [...retained, ...Object.keys(one).filter((key) => !known.has(key))]
     this.#parts.push(mapHeader(all.length))
     for (const key of all) {
       this.#parts.push(known.get(key) ?? packedString(key))

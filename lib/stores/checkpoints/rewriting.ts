@@ -20,7 +20,7 @@ export interface Rewriting {
   /** Called with the id of each remaining message that contains erased words. */
   onMention?(id: string): void
 }
-const gone = Symbol('gone')
+const deleted = Symbol('gone')
 /** Word stems that mark a derived value anywhere in a name. */
 const stems =
   /summar|recap(?!tcha)|digest|synopsis|zusammenfass|kurzfass|samenvatt|riassunt|résum|resumé|摘要|[总總][结結]|小[结結]|概[要述]|要約|요약/i
@@ -108,17 +108,17 @@ const emptied = ({ how: { lists } }: Walk, key: string): unknown => (lists.has(k
 
 function rewrittenText(walk: Walk, text: string, isOfDerived: boolean): unknown {
   if (isOfDerived && walk.how.isLater && text !== '') return changed(walk, '')
-  if (isDistinctiveText(text) && walk.erasedThreads.ids.has(text)) return changed(walk, gone)
+  if (isDistinctiveText(text) && walk.erasedThreads.ids.has(text)) return changed(walk, deleted)
   return isHolding(text, walk.erasedThreads) ? changed(walk, cut(text, walk.erasedThreads)) : text
 }
 
 function rewrittenList(walk: Walk, items: readonly unknown[], key: string, isOfDerived: boolean): unknown {
-  if (isPairThatGoes(items, walk.erasedThreads)) return changed(walk, gone)
+  if (isPairThatGoes(items, walk.erasedThreads)) return changed(walk, deleted)
   const [first, second] = items
   // [channel, value]: an update of a Command.
   if (items.length === 2 && typeof first === 'string' && typeof second === 'object' && second !== null) {
     const made = rewritten(walk, second, first, isOfDerived)
-    return listOf(walk, items, [rewrittenText(walk, first, false), made === gone ? emptied(walk, first) : made])
+    return listOf(walk, items, [rewrittenText(walk, first, false), made === deleted ? emptied(walk, first) : made])
   }
   const rests = walk.across.get(items)
   return listOf(
@@ -127,7 +127,7 @@ function rewrittenList(walk: Walk, items: readonly unknown[], key: string, isOfD
     items.map((item, at) => {
       const rest = rests?.get(at)
       if (rest === undefined) return rewritten(walk, item, key, isOfDerived)
-      return changed(walk, rest === '' ? gone : rewrittenText(walk, rest, isOfDerived))
+      return changed(walk, rest === '' ? deleted : rewrittenText(walk, rest, isOfDerived))
     }),
   )
 }
@@ -138,7 +138,7 @@ function listOf(walk: Walk, items: readonly unknown[], made: readonly unknown[])
   return madeOf(
     walk,
     items,
-    made.filter((item) => item !== gone),
+    made.filter((item) => item !== deleted),
   )
 }
 
@@ -150,7 +150,7 @@ function rewrittenCollection(walk: Walk, record: JsonObject): unknown {
       if (!Array.isArray(entry)) return [entry]
       const [key, item] = [rewritten(walk, entry[0], '', false), rewritten(walk, entry[1], String(entry[0]), false)]
       if (key === entry[0] && item === entry[1]) return [entry]
-      return key === gone || item === gone ? [] : [madeOf(walk, entry, [key, item])]
+      return key === deleted || item === deleted ? [] : [madeOf(walk, entry, [key, item])]
     })
     const isSame = entries.length === content.length && entries.every((entry, at) => entry === content[at])
     return isSame ? record : madeOf(walk, record, { ...record, args: [entries] })
@@ -189,10 +189,10 @@ function rewrittenRemaining(walk: Walk, record: JsonObject, { id, text }: Messag
 function rewrittenObject(walk: Walk, record: JsonObject, isOfDerived: boolean): unknown {
   const facts = messageIn(record)
   if (facts && isRemaining(facts, walk.erasedThreads)) return rewrittenRemaining(walk, record, facts)
-  if (facts && isErasedWith(facts, walk.erasedThreads)) return changed(walk, gone)
+  if (facts && isErasedWith(facts, walk.erasedThreads)) return changed(walk, deleted)
   // An erased tool call without its message, as it is sent to the tools node.
   if (typeof record.id === 'string' && walk.erasedThreads.calls.has(record.id) && 'args' in record)
-    return changed(walk, gone)
+    return changed(walk, deleted)
   const special = rewrittenCollection(walk, record)
   if (special !== undefined) return special
   const made: [string, unknown][] = []
@@ -211,11 +211,11 @@ function rewrittenObject(walk: Walk, record: JsonObject, isOfDerived: boolean): 
     const result =
       rest === undefined ? rewritten(walk, item, key, isWords) : changed(walk, rewrittenText(walk, rest, isWords))
     // A Send whose argument was erased is removed.
-    if (result === gone && key === 'args' && typeof record.node === 'string') return changed(walk, gone)
+    if (result === deleted && key === 'args' && typeof record.node === 'string') return changed(walk, deleted)
     if (isNamed || result !== item) isSame = false
     made.push([
       isNamed ? changed(walk, freeKey(walk, key, record)) : key,
-      result === gone ? emptied(walk, key) : result,
+      result === deleted ? emptied(walk, key) : result,
     ])
   }
   return isSame ? record : madeOf(walk, record, Object.fromEntries(made))
@@ -247,13 +247,13 @@ function emptiedMessage(record: JsonObject, id: string): JsonObject | undefined 
     (said) => typeof said === 'string' && human.test(said),
   )
   if (!isHuman && !isConstructed(record, /^HumanMessage(Chunk)?$/)) return undefined
-  const kept = Object.entries(fields).flatMap(([key, value]): [string, unknown][] => {
+  const retained = Object.entries(fields).flatMap(([key, value]): [string, unknown][] => {
     if (key === 'type' || key === 'role') return [[key, value]]
     if (key === 'content') return [[key, placeholder]]
     if (key === 'id') return [[key, id]]
     return key === 'additional_kwargs' || key === 'response_metadata' ? [[key, {}]] : []
   })
-  const made = Object.fromEntries(kept)
+  const made = Object.fromEntries(retained)
   return inner === undefined ? made : { ...record, [inner]: made }
 }
 
@@ -287,7 +287,7 @@ export function rewriteValue(value: unknown, name: string, how: Rewriting): Rewr
   const walked = rewritten(walk, value, name, isDerived(name))
   const made = how.emptiedId === undefined ? walked : withHuman(walk, value, walked, how.emptiedId)
   return {
-    value: progress.isChanged ? (made === gone ? emptied(walk, name) : made) : value,
+    value: progress.isChanged ? (made === deleted ? emptied(walk, name) : made) : value,
     isChanged: progress.isChanged,
     originOf: (one) => originIn(walk, one),
   }

@@ -79,7 +79,10 @@ const memoryIsIn = (shape: CheckpointSchema, searchStrings: string): string =>
   `EXISTS (SELECT FROM ${searchStrings} WHERE s."${memoryKey(shape)}" ~ pattern OR s.key ~ pattern)`
 
 /** SQL and its values: whether an item `s` is to be erased. Undefined if no item can be. */
-function memoryGoes(shape: CheckpointSchema, wanted: Remembered): { where: string; values: string[][] } | undefined {
+function isMemoryDeleted(
+  shape: CheckpointSchema,
+  wanted: Remembered,
+): { where: string; values: string[][] } | undefined {
   const patterned = (ids: readonly string[]): [string[], string[]] => [[...ids], ids.map(namingPattern)]
   const ties = wanted.ties.filter(isDistinctiveText)
   const sure = wanted.sure.filter(isDistinctiveText)
@@ -174,7 +177,7 @@ export async function countMemories(
   shape: CheckpointSchema,
   wanted: Remembered,
 ): Promise<number> {
-  const isErasedWith = memoryGoes(shape, wanted)
+  const isErasedWith = isMemoryDeleted(shape, wanted)
   const withWords = await itemsWithWords(ask, shape, wanted)
   if (!isErasedWith) return withWords.length
   const text = `SELECT count(*)::int AS n FROM ${qualifiedTable(shape, 'store')} s WHERE ${isErasedWith.where} OR s.ctid = ANY($${isErasedWith.values.length + 1}::tid[])`
@@ -183,7 +186,7 @@ export async function countMemories(
 }
 /** Deletes items; the library's own foreign key deletes their vectors. */
 export async function dropMemories(ask: CheckpointQuery, shape: CheckpointSchema, wanted: Remembered): Promise<number> {
-  const isErasedWith = memoryGoes(shape, wanted)
+  const isErasedWith = isMemoryDeleted(shape, wanted)
   const withWords = await itemsWithWords(ask, shape, wanted)
   if (!isErasedWith && withWords.length === 0) return 0
   const [where, values] = isErasedWith ? [isErasedWith.where, isErasedWith.values] : ['false', []]

@@ -100,7 +100,7 @@ export function threadScanner(wanted: ThreadSearchTerms) {
   const together: { run: number; ids: ReadonlySet<string> }[] = []
   /** A message with another id may be another author's with the same words. */
   const isAsked = ({ id, text }: MessageFacts): boolean => (id === undefined ? isSaid(text, asked) : asked.ids.has(id))
-  const isErasedWording = ({ id, isHuman }: MessageFacts): boolean =>
+  const isErasedVersion = ({ id, isHuman }: MessageFacts): boolean =>
     id !== undefined && asked.ids.has(id) && (isHuman || wanted.reported?.has(id) !== true)
   return {
     asked,
@@ -120,7 +120,7 @@ export function threadScanner(wanted: ThreadSearchTerms) {
           const { id, text, isHuman, calls, answers } = facts
           const said = isSaid(text, asked) ? text.trim() : null
           if (said !== null) stands(said)
-          if (isErasedWording(facts) && text.trim() !== '' && !own.has(text.trim())) wording.add(text.trim())
+          if (isErasedVersion(facts) && text.trim() !== '' && !own.has(text.trim())) wording.add(text.trim())
           if (id !== undefined && asked.ids.has(id)) stands(id)
           else if (said === null && calls.length + answers.length === 0) return
           known.set(JSON.stringify([id, said, calls, answers]), { id, text: said, isHuman, calls, answers })

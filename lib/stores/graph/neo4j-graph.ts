@@ -59,14 +59,14 @@ export async function neo4jDropGroup(
   group: string,
   max: number,
 ): Promise<number> {
-  let gone = 0
+  let deleted = 0
   for (const text of drops) {
-    if (gone >= max) break
-    gone += await writing((ask) => countOf(ask, text, { group, max: max - gone }))
+    if (deleted >= max) break
+    deleted += await writing((ask) => countOf(ask, text, { group, max: max - deleted }))
   }
   // Nothing remains, so the lock node of the group is also deleted.
-  if (gone < max) await writing((ask) => ask('MATCH (g:KnowledgePulseGroup {group_id: $group}) DELETE g', { group }))
-  return gone
+  if (deleted < max) await writing((ask) => ask('MATCH (g:KnowledgePulseGroup {group_id: $group}) DELETE g', { group }))
+  return deleted
 }
 
 export const neo4jCountGroup = (ask: CypherQuery, group: string): Promise<number> => countOf(ask, total, { group })

@@ -63,7 +63,7 @@ const entityRows = z.array(
 )
 const mentions = z.array(z.object({ episode: z.string(), entity: z.string() }))
 const links = z.array(z.object({ from: z.string(), to: z.string() }))
-const told = z.array(z.object({ saga: z.string(), episode: z.string() }))
+const reported = z.array(z.object({ saga: z.string(), episode: z.string() }))
 const gathered = z.array(z.object({ uuid: z.string(), name: z.string(), summary: z.string(), others: z.number() }))
 const pointer = z.string().nullable()
 const sagaRows = z.array(
@@ -173,7 +173,7 @@ async function sagasAround(
 ): Promise<SagaNeighbour[]> {
   const around = [...new Set([...ids, ...next.flatMap(({ from, to }) => [from, to])])]
   const rows = sagaRows.parse(await ask(sagasOf, { group, ids, counted }))
-  const found = told.parse(await ask(notifiedOf, { around, sagas: rows.map(({ uuid }) => uuid) }))
+  const found = reported.parse(await ask(notifiedOf, { around, sagas: rows.map(({ uuid }) => uuid) }))
   const episodes = Map.groupBy(found, ({ saga }) => saga)
   return rows.map(({ uuid, name, summary, firstEpisode, lastEpisode, others, summarizedTo }) => ({
     uuid,

@@ -134,12 +134,12 @@ describe.skipIf(!isInstalled('neo4j'))('a Neo4j that fails', () => {
     const group = 'lost-answer'
     await opened(neo4jPlanting(server.url)).plant(dealGraph(group))
     const straight = opened(neo4jGraph(server.url))
-    const gone = dealGraph(group).id('e1')
+    const deleted = dealGraph(group).id('e1')
     const proxy = await startDeafProxy(server.port)
     const through = opened(neo4jGraph(server.url.replace(`:${server.port}`, `:${proxy.port}`)))
     const key = 'run/lost/1'
-    const attempt = through.change(group, [gone], key, decide, tx).catch((error: unknown) => error)
-    await expect.poll(() => straight.residue(group, [gone]), { timeout: 120_000 }).toBe(0)
+    const attempt = through.change(group, [deleted], key, decide, tx).catch((error: unknown) => error)
+    await expect.poll(() => straight.residue(group, [deleted]), { timeout: 120_000 }).toBe(0)
     proxy.close()
     expect(await attempt).toMatchObject({ code: 'unavailable' })
     const again = await erase(straight, group, key)

@@ -125,11 +125,11 @@ export async function neo4jChangePage(
   const found = await neo4jNeighbourhood({ ask, seek }, group, episodes, ended, { locks: true })
   const change = decide(found)
   const counts = await neo4jApplyChange({ ask, seek }, group, change)
-  const gone = new Set(change.deleteEntities)
+  const deleted = new Set(change.deleteEntities)
   const outcome: GraphOutcome = {
     ...counts,
     deleted: change.deleteEntities,
-    orphaned: found.entities.flatMap(({ uuid }) => (gone.has(uuid) ? [] : [uuid])),
+    orphaned: found.entities.flatMap(({ uuid }) => (deleted.has(uuid) ? [] : [uuid])),
     mentions: await neo4jNameMentions({ ask, seek }, group, change.names, change.redact, words),
     told: change.told,
   }

@@ -25,7 +25,7 @@ function timeOf(written: string | null): Date | undefined {
 
 /** How many internal ids one page covers. */
 const idsAtOnce = 2_000
-const most = { n: 'MATCH (n) RETURN max(id(n)) AS most', r: 'MATCH ()-[r]->() RETURN max(id(r)) AS most' }
+const max = { n: 'MATCH (n) RETURN max(id(n)) AS most', r: 'MATCH ()-[r]->() RETURN max(id(r)) AS most' }
 /** By internal id: unlike an index, this also finds records without a group, without a uuid, and with any label. */
 const page = {
   n: `UNWIND range($from, $to) AS i MATCH (n) WHERE id(n) = i AND NOT n:KnowledgePulseGroup AND NOT n:KnowledgePulsePage
@@ -38,7 +38,7 @@ const page = {
 
 /** A page of all nodes, then of all relationships, of whichever group. */
 export async function neo4jReadPage(ask: CypherQuery, after: string | null): Promise<GraphPage> {
-  const lastId = async (of: 'n' | 'r') => Most.parse(await ask(most[of]))[0].most ?? -1
+  const lastId = async (of: 'n' | 'r') => Most.parse(await ask(max[of]))[0].most ?? -1
   const at = after === null ? { of: 'n' as const, from: 0, until: await lastId('n') } : Cursor.parse(JSON.parse(after))
   const to = Math.min(at.from + idsAtOnce - 1, at.until)
   const rows = to < at.from ? [] : z.array(GraphRecord).parse(await ask(page[at.of], { from: at.from, to }))

@@ -100,19 +100,19 @@ const countResidue = (
 
 /** Deletes up to `limit` records of a group, and returns how many it deleted. */
 async function dropGroup(tx: Transaction, group: string, limit: number): Promise<number> {
-  let gone = 0
+  let deletedCount = 0
   for (const table of tables) {
     const rows = await queryWithin<{ n: number }>(
       tx,
       `graph-drop-${table}`,
       `WITH gone AS (DELETE FROM graph_${table} WHERE ctid = ANY(ARRAY(SELECT ctid FROM graph_${table} WHERE group_id = $1 LIMIT $2)) RETURNING 1)
        SELECT count(*)::int AS n FROM gone`,
-      [group, limit - gone],
+      [group, limit - deletedCount],
     )
-    gone += rows[0]?.n ?? 0
-    if (gone >= limit) break
+    deletedCount += rows[0]?.n ?? 0
+    if (deletedCount >= limit) break
   }
-  return gone
+  return deletedCount
 }
 
 const linked = (kind: string): string =>
@@ -205,8 +205,8 @@ async function postgresApplyChange(tx: Transaction, group: string, change: Graph
   const changed = await ask(
     'change-facts',
     changeFacts,
-    change.changeFacts.flatMap(({ uuid, without: gone }) => gone.map(() => uuid)),
-    change.changeFacts.flatMap(({ without: gone }) => gone),
+    change.changeFacts.flatMap(({ uuid, without: deletedCount }) => deletedCount.map(() => uuid)),
+    change.changeFacts.flatMap(({ without: deletedCount }) => deletedCount),
     change.changeFacts.map(({ uuid }) => uuid),
     change.changeFacts.filter(({ isBlanked }) => isBlanked).map(({ uuid }) => uuid),
   )
@@ -275,11 +275,11 @@ export const postgresGraph = (db: Database): GraphStore => ({
     const found = await postgresNeighbourhood(tx, group, episodes, ended, { locks: true })
     const change = decide(found)
     const counts = await postgresApplyChange(tx, group, change)
-    const gone = new Set(change.deleteEntities)
+    const deletedCount = new Set(change.deleteEntities)
     return {
       ...counts,
       deleted: change.deleteEntities,
-      orphaned: found.entities.flatMap(({ uuid }) => (gone.has(uuid) ? [] : [uuid])),
+      orphaned: found.entities.flatMap(({ uuid }) => (deletedCount.has(uuid) ? [] : [uuid])),
       mentions: await postgresNameMentions(tx, group, change.names, change.redact),
       told: change.told,
     }

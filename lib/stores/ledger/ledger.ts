@@ -180,10 +180,10 @@ async function* readRows(
   keys: MonthKeys,
   onProblem: ((file: string, kind: LedgerProblem['kind']) => void) | undefined,
 ): AsyncGenerator<LedgerRow> {
-  let told = 0
+  let reported = 0
   const tell = () => {
-    for (const { file, kind } of scan.problems.slice(told)) onProblem?.(file, kind)
-    told = scan.problems.length
+    for (const { file, kind } of scan.problems.slice(reported)) onProblem?.(file, kind)
+    reported = scan.problems.length
   }
   for await (const { file, text } of scan.rows()) {
     const row = rowOf(text)
@@ -214,10 +214,10 @@ async function inspect(scan: LedgerScan, markPath: string | undefined): Promise<
   const found = { id: head?.id, problems: scan.problems, newest: null }
   if (mark === undefined) return { ...found, mark: 'none' }
   if (mark === 'unreadable') return { ...found, mark: 'unreadable' }
-  return { ...found, newest: mark.newest, mark: await standingOf(mark, scan) }
+  return { ...found, newest: mark.newest, mark: await statusOf(mark, scan) }
 }
 
-async function standingOf(mark: LedgerMark, scan: LedgerScan): Promise<LedgerInspection['mark']> {
+async function statusOf(mark: LedgerMark, scan: LedgerScan): Promise<LedgerInspection['mark']> {
   if (mark.ledger !== scan.head?.id) return 'other'
   if (mark.file === '') return 'contained'
   scan.watchFor(mark)

@@ -16,7 +16,7 @@ export interface ListedEmail extends StoredEmail, Pick<EmailParts, 'to' | 'subje
   bytes: number
 }
 /** An email with its contents. If the file is larger than any email of ours, only its beginning is read (`isCut`). */
-interface ReadLetter extends ListedEmail, EmailParts {
+interface ReadEmail extends ListedEmail, EmailParts {
   isCut: boolean
 }
 /**
@@ -93,9 +93,9 @@ async function stored(folder: string, found: readonly string[]): Promise<StoredE
   return emails
 }
 
-async function remove(folder: string, gone: readonly string[]): Promise<number> {
+async function remove(folder: string, deleted: readonly string[]): Promise<number> {
   let removed = 0
-  for (const name of gone) {
+  for (const name of deleted) {
     if (!nameForm.test(name)) continue
     const was = await rm(join(folder, name)).then(() => true, unlessMissing(false))
     if (was) removed++
@@ -185,7 +185,7 @@ export function emailOutboxFolder(folder: string) {
       return first === undefined ? undefined : (await stored(folder, [first]))[0]?.writtenAt
     },
     /** Undefined if there is no email of that name, or if the name is not valid for one. */
-    async read(name: string): Promise<ReadLetter | undefined> {
+    async read(name: string): Promise<ReadEmail | undefined> {
       if (!nameForm.test(name)) return undefined
       const found = await begun(folder, name, maxBytes)
       if (!found) return undefined
@@ -207,8 +207,8 @@ export function emailOutboxFolder(folder: string) {
     count: async (): Promise<number> => (await namesIn(folder)).length,
     /** How many of these files exist, plus other files with this mark. */
     async left(expected: readonly string[], mark: string): Promise<number> {
-      const gone = new Set(expected)
-      return (await namesIn(folder)).filter((name) => gone.has(name) || name.includes(`-${markOf(mark)}-`)).length
+      const deleted = new Set(expected)
+      return (await namesIn(folder)).filter((name) => deleted.has(name) || name.includes(`-${markOf(mark)}-`)).length
     },
     /** Removes the emails with this mark; returns how many there were. */
     removeMarked: async (mark: string): Promise<number> =>

@@ -267,11 +267,11 @@ async function eraseOne(root: string, key: string): Promise<boolean> {
   for (const name of names) await rm(join(folder, name), { force: true })
   await syncedIfPresent(folder)
   for (let empty = folder; empty.startsWith(root) && empty !== root; empty = dirname(empty)) {
-    const isGone = await rmdir(empty).then(
+    const isDeleted = await rmdir(empty).then(
       () => true,
       () => false, // the folder is not empty
     )
-    if (!isGone) break
+    if (!isDeleted) break
     await syncedIfPresent(dirname(empty))
   }
   return true

@@ -2,7 +2,7 @@ import type { RetainedRecord } from '#lib/kernel/data-source.ts'
 import type { Database } from './database.ts'
 
 /** Where a table stores which account changed something in the installation, and when. The names are constants of ours. */
-interface Office {
+interface AdminChanges {
   /** `<domain>.<what>` */
   name: string
   what: string
@@ -13,7 +13,7 @@ interface Office {
 }
 
 /** A retained record: the id of the admin who changed something in the installation. It remains after the person is erased. */
-export const adminChanges = (db: Database, { name, what, table, by, at }: Office): RetainedRecord => ({
+export const adminChanges = (db: Database, { name, what, table, by, at }: AdminChanges): RetainedRecord => ({
   name,
   store: 'postgresql',
   what,

@@ -35,8 +35,11 @@ it('a frozen server: requests with a connection, requests without one and later 
   await Promise.all([pool.query('SELECT 1'), pool.query('SELECT 1')])
   proxy.freeze()
   // Two use the connections of the pool, and the others wait for one.
-  const told = await Promise.allSettled([...Array.from({ length: 4 }, () => pool.query('SELECT 1')), pool.connect()])
-  expect(told.map(({ status }) => status)).toEqual(Array(5).fill('rejected'))
+  const reported = await Promise.allSettled([
+    ...Array.from({ length: 4 }, () => pool.query('SELECT 1')),
+    pool.connect(),
+  ])
+  expect(reported.map(({ status }) => status)).toEqual(Array(5).fill('rejected'))
   await expect(pool.connect()).rejects.toMatchObject({ name: 'DatabaseSilent', code: 'ETIMEDOUT' })
   await expect(pool.query('SELECT 1')).rejects.toMatchObject({ name: 'DatabaseSilent' })
   proxy.thaw()

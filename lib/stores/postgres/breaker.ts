@@ -53,14 +53,14 @@ const destroy = (client: pg.ClientBase): void => void socketOf(client)?.destroy(
  * is alive.
  */
 function prober(connectionString: string | undefined) {
-  let kept: pg.Client | undefined
+  let retained: pg.Client | undefined
   let opening: Promise<unknown> | undefined
   let isClosed = false
   const opened = new Set<pg.Client>()
 
   function keep(client: pg.Client): void {
-    if (isClosed || kept) destroy(client)
-    else kept = client
+    if (isClosed || retained) destroy(client)
+    else retained = client
   }
   function open(): pg.Client {
     const client = new pg.Client({ connectionString })
@@ -70,7 +70,7 @@ function prober(connectionString: string | undefined) {
       .on('error', () => {})
       .once('end', () => {
         opened.delete(client)
-        if (kept === client) kept = undefined
+        if (retained === client) retained = undefined
       })
     return client
   }
@@ -79,9 +79,9 @@ function prober(connectionString: string | undefined) {
 
   /** Whether the server responds within `max` milliseconds. Never runs concurrently. */
   async function answers(max: number): Promise<boolean> {
-    const known = kept
+    const known = retained
     const client = known ?? open()
-    kept = undefined
+    retained = undefined
     const gaveUp = new AbortController()
     try {
       const asked = (known ? Promise.resolve() : connected(client)).then(() => client.query('SELECT 1'))
@@ -107,7 +107,7 @@ function prober(connectionString: string | undefined) {
     answers,
     /** Opens the connection before it is needed. */
     prepare(): void {
-      if (kept || opening || isClosed) return
+      if (retained || opening || isClosed) return
       const client = open()
       opening = connected(client)
         .then(

@@ -17,7 +17,7 @@ const listen = (path: string): Promise<Server> =>
   })
 
 /** The lock owner's pid, `unknown` if it is alive but does not respond, undefined if nobody listens. */
-const holder = (path: string): Promise<string | undefined> =>
+const dataSource = (path: string): Promise<string | undefined> =>
   new Promise((done) => {
     let alive = false
     let said = ''
@@ -39,7 +39,7 @@ const holder = (path: string): Promise<string | undefined> =>
   })
 
 /** The pid of the process that owns the folder (`unknown` if it does not respond), undefined if there is none. Does not take the lock. */
-export const lockOwner = (folder: string): Promise<string | undefined> => holder(join(folder, 'owner'))
+export const lockOwner = (folder: string): Promise<string | undefined> => dataSource(join(folder, 'owner'))
 
 const taken = (pid: string) =>
   new DatabaseFault(
@@ -67,7 +67,7 @@ export async function takeOwnerLock(folder: string): Promise<OwnerLock> {
       } catch (error) {
         if (errorCode(error) !== 'EEXIST') throw error
       }
-      const pid = await holder(path)
+      const pid = await dataSource(path)
       if (pid !== undefined) throw taken(pid)
       // Left by a dead owner. It is checked again under a private name, because another starting process may just have replaced it.
       const stale = `${own}-stale`
@@ -77,7 +77,7 @@ export async function takeOwnerLock(folder: string): Promise<OwnerLock> {
         if (errorCode(error) === 'ENOENT') continue
         throw error
       }
-      const living = await holder(stale)
+      const living = await dataSource(stale)
       if (living !== undefined) await link(stale, path)
       await rm(stale, { force: true })
       if (living !== undefined) throw taken(living)

@@ -102,7 +102,7 @@ export async function prepareDatabase(options: PreparationOptions): Promise<Prep
       const settled = typeof options.secret === 'function' ? await options.secret(owner) : undefined
       const secret = typeof options.secret === 'function' ? settled?.secret : options.secret
       const access = await applicationAccess(owner, { ...options, secret })
-      const warnings = [settled, access].flatMap((told) => told?.warning ?? [])
+      const warnings = [settled, access].flatMap((reported) => reported?.warning ?? [])
       return { ownerUrl, applied, ...access, ...(warnings.length > 0 && { warning: warnings.join('\n') }) }
     },
     variable,

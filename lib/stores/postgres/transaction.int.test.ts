@@ -98,7 +98,7 @@ describe('a statement on the connection of a transaction', () => {
     try {
       const held = Promise.withResolvers<void>()
       const over = Promise.withResolvers<void>()
-      const holder = db.transaction(async (tx) => {
+      const lockOwner = db.transaction(async (tx) => {
         await tx.$queryRaw`SELECT pg_advisory_xact_lock(4711)::text`
         held.resolve()
         await over.promise
@@ -112,7 +112,7 @@ describe('a statement on the connection of a transaction', () => {
         message: expect.stringContaining('Another request changed the same data'),
       })
       over.resolve()
-      await holder
+      await lockOwner
     } finally {
       await hurried.close()
     }

@@ -363,10 +363,10 @@ describe('documents', () => {
     const [first, second] = [await again(), await again()]
     expect(second.json).toEqual(first.json)
     expect((await ask('GET', at(agent.id, '/documents'), { token: agent.token })).json.total).toBe(1)
-    const kept = await sql(
+    const retained = await sql(
       'SELECT r::text AS t FROM idempotency_records r UNION ALL SELECT e::text FROM audit_entries e',
     )
-    expect(JSON.stringify(kept)).not.toMatch(/Unforgettable|Unrepeatable/)
+    expect(JSON.stringify(retained)).not.toMatch(/Unforgettable|Unrepeatable/)
   })
 
   test('are limited to a thousand per agent', async () => {
@@ -533,8 +533,8 @@ describe('chain references', () => {
     expect([again.status, again.json.data.id]).toEqual([200, made.json.data.id])
     const listed = await ask('GET', at(agent.id, '/chain-references'), by)
     expect([listed.json.total, listed.json.why]).toEqual([1, expect.stringContaining('Nobody can')])
-    const gone = await ask('DELETE', at(agent.id, `/chain-references/${made.json.data.id}`), by)
-    expect(gone.json.message).toContain('public and permanent')
+    const deleted = await ask('DELETE', at(agent.id, `/chain-references/${made.json.data.id}`), by)
+    expect(deleted.json.message).toContain('public and permanent')
     expect((await ask('GET', at(agent.id, '/chain-references'), by)).json.total).toBe(0)
   })
 

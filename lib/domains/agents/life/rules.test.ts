@@ -14,8 +14,8 @@ it.each([
   ['paused', 'active', { byItself: true }, 'owner_alone'],
   ['paused', 'active', { byItself: true, isOwned: false }, 'changed'],
   ['active', 'paused', { byItself: true }, 'changed'],
-] as const)('judgeStatus(%s, %s, %o) returns %s', (from, to, differs, verdict) =>
-  expect(decideStatus(from, to, { ...asked, ...differs })).toBe(verdict),
+] as const)('judgeStatus(%s, %s, %o) returns %s', (from, to, differs, decision) =>
+  expect(decideStatus(from, to, { ...asked, ...differs })).toBe(decision),
 )
 
 it('areHeartbeatsOver returns true exactly 24 hours after retirement, and never for other agents', () => {
@@ -61,8 +61,8 @@ describe('chain references', () => {
     [bitcoin, 'address', '1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa', '1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa'],
     [solana, 'address', '11111111111111111111111111111111', '11111111111111111111111111111111'],
     ['cosmos:cosmoshub-4', 'address', 'cosmos1abc', 'cosmos1abc'],
-  ])('%s %s %s is accepted', (chain, kind, reference, kept) =>
-    expect(chainFact({ chain, kind, reference })).toEqual({ chain, kind, reference: kept }),
+  ])('%s %s %s is accepted', (chain, kind, reference, retained) =>
+    expect(chainFact({ chain, kind, reference })).toEqual({ chain, kind, reference: retained }),
   )
 
   it.each<[string, ChainReferenceKind, string, 'chain' | 'reference']>([

@@ -122,8 +122,8 @@ export function chainFact({ chain, kind, reference }: ChainFact): ChainFact | Wr
   if (namespace === 'eip155') {
     if (!/^[1-9][0-9]*$/.test(within))
       return { wrong: 'chain', message: 'must contain the number of the chain, such as eip155:1' }
-    const kept = kind === 'address' ? ethereumAddress(reference) : reference.toLowerCase()
-    if (kept === undefined || (kind !== 'address' && !evmHash.test(kept)))
+    const retained = kind === 'address' ? ethereumAddress(reference) : reference.toLowerCase()
+    if (retained === undefined || (kind !== 'address' && !evmHash.test(retained)))
       return {
         wrong: 'reference',
         message:
@@ -131,7 +131,7 @@ export function chainFact({ chain, kind, reference }: ChainFact): ChainFact | Wr
             ? 'must be an address: 0x and 40 hexadecimal digits, with EIP-55 capitals or in one case'
             : 'must be 0x and 64 hexadecimal digits',
       }
-    return { chain, kind, reference: kept }
+    return { chain, kind, reference: retained }
   }
   const known = forms[namespace]
   if (known && !known.chain.test(within)) return { wrong: 'chain', message: `is not a known chain of ${namespace}` }

@@ -25,7 +25,7 @@ const entry = { scope: 'clade', kind: 'insight', content: { claim: 'calm' }, con
 const fact = { chain: 'eip155:1', kind: 'address', reference: `0x${'ab'.repeat(20)}` }
 const card = { from: '2026-01-01T00:00:00Z', until: '2026-02-01T00:00:00Z', returns: 0.1, sharpe: 1, drawdown: 0.1 }
 /** Operations that would store data of the agent here. */
-const kept: Record<string, { body: unknown; type?: string }> = {
+const retained: Record<string, { body: unknown; type?: string }> = {
   addAgentDocument: { body: document },
   editAgentDocument: { body: { title: 'Play', body: 'Step\n', revision: 1 } },
   addHeartbeat: { body: { state: 'idle' } },
@@ -41,7 +41,7 @@ const kept: Record<string, { body: unknown; type?: string }> = {
   logLlmExchange: { body: { messages: [{ role: 'user', content: 'What is the weather?' }] } },
 }
 /** Operations that share data or concern shared data, with their expected status. */
-const going: Record<string, [body: unknown, status: number]> = {
+const erasing: Record<string, [body: unknown, status: number]> = {
   setCladeSharing: [{ on: true }, 200],
   previewCladeShare: [{ entry: sharedInsight }, 200],
   addCladeShare: [{ entry: sharedInsight }, 201],
@@ -76,9 +76,9 @@ describe('a self-hosted agent', () => {
       writing()
         .map(({ id }) => id)
         .sort(),
-    ).toEqual([...Object.keys(kept), ...Object.keys(going)].sort())
+    ).toEqual([...Object.keys(retained), ...Object.keys(erasing)].sort())
     for (const { id, method, path } of writing()) {
-      const one = kept[id]
+      const one = retained[id]
       if (!one) continue
       const response = await app.fetch(method.toUpperCase(), pathOf(path), {
         token: agent.token,
@@ -105,7 +105,7 @@ describe('a self-hosted agent', () => {
 
   test('shares with siblings, publishes its card and contributes like any other', async () => {
     for (const { id, method, path } of writing()) {
-      const one = going[id]
+      const one = erasing[id]
       if (!one) continue
       const [body, status] = one
       const by = id.endsWith('Snapshot') ? { cookie: person.cookie } : { token: agent.token }

@@ -56,7 +56,7 @@ const documentView = (row: AgentDocumentRow, keys: DocumentKeys) => ({
   created_at: row.created_at.toISOString(),
   updated_at: row.updated_at.toISOString(),
 })
-const documentsGoneBefore = ({ documentDays }: { documentDays: number | null }, now: Date): Date | null =>
+const documentsExpiredBefore = ({ documentDays }: { documentDays: number | null }, now: Date): Date | null =>
   documentDays === null ? null : new Date(now.getTime() - documentDays * 86_400_000)
 const noDocument = (): Problem =>
   new Problem('not_found', 'This agent has no document with this id, or the document has expired.')
@@ -67,11 +67,11 @@ const noDocument = (): Problem =>
  */
 function markdown(text: string, strict: boolean): string {
   try {
-    const { text: kept } = sanitize(text, 'markdown', { strict })
-    if (kept.trim() === '') throw invalid(['body'], 'is empty after markup is removed')
+    const { text: retained } = sanitize(text, 'markdown', { strict })
+    if (retained.trim() === '') throw invalid(['body'], 'is empty after markup is removed')
     // Unicode composition can lengthen a text.
-    if (Buffer.byteLength(kept) > documentBytes) throw invalid(['body'], 'must have at most 256 KiB')
-    return kept
+    if (Buffer.byteLength(retained) > documentBytes) throw invalid(['body'], 'must have at most 256 KiB')
+    return retained
   } catch (error) {
     if (!SanitizationError.is(error)) throw error
     const { stage, rule, place } = error
@@ -86,7 +86,7 @@ function markdown(text: string, strict: boolean): string {
 const list = ({ db, documentKeys }: Pick<LifePorts, 'db' | 'documentKeys'>) =>
   read(listAgentDocuments, async ({ actor, now }, { params: { id }, query: { kind, cursor, limit } }) => {
     const after = parseCursor(cursor)
-    const gone = documentsGoneBefore(await ownAgent(db, actor, id), now)
+    const gone = documentsExpiredBefore(await ownAgent(db, actor, id), now)
     const [rows, total] = await Promise.all([
       documentsPage(db, {
         agent: id,
@@ -152,7 +152,7 @@ const add = ({ documentKeys, regions, strict }: WritingPorts) =>
 
 const readOne = ({ db, documentKeys }: Pick<LifePorts, 'db' | 'documentKeys'>) =>
   read(readAgentDocument, async ({ actor, now }, { params: { id, documentId }, query: { format } }) => {
-    const gone = documentsGoneBefore(await ownAgent(db, actor, id), now)
+    const gone = documentsExpiredBefore(await ownAgent(db, actor, id), now)
     const [row] = await documentWithBody(db, { agent: id, gone, id: documentId })
     if (!row) throw noDocument()
     const common = { resourceId: documentId, details: { agent_id: id, format } }
@@ -173,7 +173,7 @@ const edit = ({ documentKeys, regions, strict }: WritingPorts) =>
     const title = plainTextPhrases(body.title, 'title', strict)
     const text = markdown(body.body, strict)
     refuseKeys({ title, body: text }, 'The document')
-    const gone = documentsGoneBefore(await writableAgent(regions)(tx, actor, agentId), now)
+    const gone = documentsExpiredBefore(await writableAgent(regions)(tx, actor, agentId), now)
     const { count } = await tx.agentDocument.updateMany({
       where: { id: documentId, agentId, revision: body.revision, ...(gone && { updatedAt: { gt: gone } }) },
       data: {

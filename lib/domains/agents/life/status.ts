@@ -177,38 +177,38 @@ export const agentStatus = ({ db, regions }: LifePorts) => ({
     const { tx, actor, now } = ctx
     refuseReaders(ctx)
     const agent = await ownAgentLocked(tx, actor, id)
-    const verdict = decideStatus(agent.status, to, {
+    const decision = decideStatus(agent.status, to, {
       isConfirmed: confirm === agent.id,
       isOwned: agent.ownerId !== null,
       byItself: actor.kind === 'agent',
     })
-    if (verdict === 'for_good')
+    if (decision === 'for_good')
       throw new Problem(
         'wrong_state',
         'This agent is retired, which is final. To continue its work, restore a snapshot of it into another agent.',
       )
-    if (verdict === 'unconfirmed')
+    if (decision === 'unconfirmed')
       throw new Problem('invalid', {
         detail: 'Retirement is final and requires confirmation. Nothing was changed.',
         issues: [{ path: ['confirm'], message: 'must be the id of the agent' }],
       })
-    if (verdict === 'owner_alone')
+    if (decision === 'owner_alone')
       throw new Problem('forbidden', 'Only the signed-in owner can resume this agent. Nothing was changed.')
     const next =
-      verdict === 'same'
+      decision === 'same'
         ? agent
         : await tx.agent.update({
             where: { id },
             data: { status: to, statusAt: now, ...(to === 'dead' && { diedAt: now }) },
           })
-    if (verdict === 'changed' && to === 'dead') {
+    if (decision === 'changed' && to === 'dead') {
       await insureRetiredAgents(tx, { agentId: id, now })
       await leaveClade(tx, { agentId: id, now })
     }
     return {
       body: { data: await livingView(regions, tx, next), message: messages[to] },
       resourceId: id,
-      details: { fields: ['status'], from: agent.status, to, changed: verdict === 'changed' },
+      details: { fields: ['status'], from: agent.status, to, changed: decision === 'changed' },
     }
   }),
 

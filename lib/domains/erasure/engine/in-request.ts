@@ -76,7 +76,7 @@ async function begin(driver: Driver, tx: Transaction, order: RecordErasureOrder)
     const { count, results } = items.length === 0 ? { count: 0, results: {} } : await erasePage(tx, dataSource, page)
     plan[dataSource.name] = { items, deleted: count, ...(Object.keys(results).length > 0 && { results }) }
   }
-  const results = Object.fromEntries(Object.entries(plan).map(([holder, { deleted }]) => [holder, deleted]))
+  const results = Object.fromEntries(Object.entries(plan).map(([source, { deleted }]) => [source, deleted]))
   const auditId = await recordDeletion(tx, { requestedBy, reason, scope: namedInLog(scope), results, now: at })
   await tx.erasure.create({ data: { receiptId, auditId, deletedId, deletedAt: at, formerOwner, plan } })
   const runAt = new Date(Date.now() + handOver)

@@ -24,12 +24,12 @@ export async function enqueueLateWrites(
   if (found.length === 0) return
   const ofParts = found.flatMap((one) => runPartOf(one) ?? [])
   const missing = new Set(await parts.missing(tx, ofParts))
-  const gone = ofParts.filter((part) => missing.has(part))
+  const deleted = ofParts.filter((part) => missing.has(part))
   const isOvertaken = (one: Candidate): boolean => {
     const part = runPartOf(one)
     return (
       part === null ||
-      gone.some(({ kind, id, project }) => kind === part.kind && id === part.id && project === part.project)
+      deleted.some(({ kind, id, project }) => kind === part.kind && id === part.id && project === part.project)
     )
   }
   // One job for each run: the lock of a run must be the first lock of a transaction.

@@ -240,8 +240,8 @@ async function decideThreads(
     if (erasedAt !== null && open.every((item, at) => item === items[at])) continue
     const holds =
       retainedBy === undefined ? await heldBy(open, tx, now) : new Map(open.map((item) => [item, retainedBy]))
-    const judged = open.map((item) => (holds.has(item) ? underHold(item) : { item, results: {} }))
-    for (const [at, { item, results: counts }] of judged.entries()) {
+    const decided = open.map((item) => (holds.has(item) ? underHold(item) : { item, results: {} }))
+    for (const [at, { item, results: counts }] of decided.entries()) {
       const hold = holds.get(open[at] ?? '')
       results.push(counts)
       if (hold !== undefined && item !== open[at]) stopped.push({ [hold]: 1 })
@@ -249,7 +249,7 @@ async function decideThreads(
     await tx.erasurePage.update({
       where: { runId_holder_page: { ...where, page } },
       // A page holds one thread: see moveItems.
-      data: { items: judged.map(({ item }) => item), erasedAt: holds.size > 0 ? now : null },
+      data: { items: decided.map(({ item }) => item), erasedAt: holds.size > 0 ? now : null },
     })
   }
   return { results: addedUp(results), stopped: addedUp(stopped) }

@@ -146,7 +146,7 @@ export const insertErasedIds = statement('erasure.insert-erased-ids', {
 
 /** The record of a tallied id. See `idOfPart`. */
 const recordOf = (id: string) => `split_part(${id}, E'\\n', 1)`
-const isGone = { ids: 't.id = g.id', parts: `(t.id = g.id OR ${recordOf('t.id')} = g.id)` }
+const isDeleted = { ids: 't.id = g.id', parts: `(t.id = g.id OR ${recordOf('t.id')} = g.id)` }
 /**
  * Adds ids to a tallied count and removes deleted ones. Returns by how much the count changes. Finds each id in the index of records, and
  * hides the run from the planner: while its statistics say that the table is small, it would read all tallies of the run for every page.
@@ -155,10 +155,10 @@ export const tally = statement('erasure.tally', {
   takes: { runId: 'text', holder: 'text', name: 'text', met: 'text[]', gone: 'text[]' },
   returns: { n: 'int4' },
   isPrepared: true,
-  sql: (of: keyof typeof isGone) => `WITH met AS (INSERT INTO erasure_tallies (run_id, holder, name, id)
+  sql: (of: keyof typeof isDeleted) => `WITH met AS (INSERT INTO erasure_tallies (run_id, holder, name, id)
       SELECT $runId, $holder, $name, id FROM unnest($met) AS id ON CONFLICT DO NOTHING RETURNING 1),
     gone AS (DELETE FROM erasure_tallies WHERE ctid = ANY (ARRAY(SELECT l.at FROM unnest($gone) AS g (id), LATERAL (
-      SELECT t.ctid AS at FROM erasure_tallies t WHERE ${recordOf('t.id')} = ${recordOf('g.id')} AND ${isGone[of]}
+      SELECT t.ctid AS at FROM erasure_tallies t WHERE ${recordOf('t.id')} = ${recordOf('g.id')} AND ${isDeleted[of]}
         AND t.run_id || '' = $runId AND t.holder || '' = $holder AND t.name || '' = $name OFFSET 0) AS l)) RETURNING 1)
     SELECT ((SELECT count(*) FROM met) - (SELECT count(*) FROM gone))::int AS n`,
   variants: ['ids', 'parts'],

@@ -41,7 +41,7 @@ import { alertOfWaits } from './waits.ts'
 export interface SubjectEngine extends SubjectErasures {
   /** `start`, `step` and `verify` return true while they wait for a store that does not answer; a later job is then enqueued. */
   start(runId: string): Promise<boolean>
-  step(runId: string, holder: string): Promise<boolean>
+  step(runId: string, dataSource: string): Promise<boolean>
   verify(runId: string): Promise<boolean>
   /**
    * Executes a run as far as possible without waiting: until it is done, held or failed, a step is stuck, or a store
@@ -205,7 +205,7 @@ async function retryRun(tx: Transaction, runId: string, holder?: string): Promis
 function subjectEngine(deps: EngineDeps): SubjectEngine {
   const { db, now } = deps
   const start = runStart(deps)
-  const step = (runId: string, holder: string) => runStep(deps, runId, holder)
+  const step = (runId: string, dataSource: string) => runStep(deps, runId, dataSource)
   const verify = runVerification(deps)
   return {
     async byAudit(auditId, tx = db.prisma) {

@@ -73,9 +73,9 @@ const view = async (runId: string) => {
   if (!run) throw new Error('no run')
   return run
 }
-const stepOf = async (runId: string, holder: string) => {
-  const step = (await view(runId)).steps.find((one) => one.holder === holder)
-  if (!step) throw new Error(`no step ${holder}`)
+const stepOf = async (runId: string, dataSource: string) => {
+  const step = (await view(runId)).steps.find((one) => one.holder === dataSource)
+  if (!step) throw new Error(`no step ${dataSource}`)
   return step
 }
 const erasedBy = async (runId: string) =>
@@ -489,12 +489,12 @@ describe('the erasure ledger', () => {
 describe('a legal hold', () => {
   it('a hold on a unit keeps the unit and its agent, and its release completes the run under the same receipt', async () => {
     const { subject, agents, units, person } = await somebody()
-    const kept = units[0] ?? ''
-    const { id, release } = await hold('unit', kept)
+    const retained = units[0] ?? ''
+    const { id, release } = await hold('unit', retained)
     const { runId, receiptId } = await begin(subject)
     await drain(test)
     expect((await view(runId)).state).toBe('held')
-    for (const unit of units) expect(await isStored(unit)).toBe(unit === kept)
+    for (const unit of units) expect(await isStored(unit)).toBe(unit === retained)
     expect(await test.db.prisma.agent.count({ where: { id: { in: agents.map((one) => one.id) } } })).toBe(1)
     expect(await test.db.prisma.account.count({ where: { id: person.accountId } })).toBe(0)
     const first = await receiptOf(receiptId)
@@ -510,7 +510,7 @@ describe('a legal hold', () => {
     expect(await receiptOf(receiptId)).toEqual(first)
     await release()
     await drain(test)
-    expect([(await view(runId)).state, await isStored(kept)]).toEqual(['done', false])
+    expect([(await view(runId)).state, await isStored(retained)]).toEqual(['done', false])
     const second = await receiptOf(receiptId)
     expect(JSON.stringify(second.retained)).not.toContain(id)
     expect([second.held, legalHoldCountsIn(second)]).toEqual([undefined, 0])
@@ -642,8 +642,8 @@ describe('a crash', () => {
     'verify.signed',
     'verify.after',
   ]
-  const steps = ['notes', 'knowledge.units', 'agents', 'accounts'].flatMap((holder) =>
-    ['before', 'inside', 'after'].map((where) => `step.${holder}.${where}`),
+  const steps = ['notes', 'knowledge.units', 'agents', 'accounts'].flatMap((dataSource) =>
+    ['before', 'inside', 'after'].map((where) => `step.${dataSource}.${where}`),
   )
   it.each(sampled('crash points of an erasure in one process', [...points, ...steps], 8))(
     'a crash at %s does not change the outcome of the run',

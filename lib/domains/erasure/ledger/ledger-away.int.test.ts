@@ -94,10 +94,10 @@ test('appending and replaying fail with unavailable when the ledger URL points t
 })
 
 test('replay reports a damaged commit line as uncertain', async () => {
-  const gone = await contributed()
-  expect((await gone.erase()).status).toBe(204)
+  const deleted = await contributed()
+  expect((await deleted.erase()).status).toBe(204)
   const id = (await app.db.prisma.erasure.findFirstOrThrow({ orderBy: { deletedAt: 'desc' } })).receiptId
-  const kept = await app.db.prisma.erasure.findUniqueOrThrow({ where: { receiptId: id } })
+  const retained = await app.db.prisma.erasure.findUniqueOrThrow({ where: { receiptId: id } })
   const [name = ''] = readdirSync(folder()).filter((one) => one.endsWith('.ledger'))
   const file = join(folder(), name)
   const text = readFileSync(file, 'utf8')
@@ -116,7 +116,11 @@ test('replay reports a damaged commit line as uncertain', async () => {
   expect(await replay()).toMatchObject({ damaged: 1, uncertain: 1, unknown: 0 })
   writeFileSync(file, text)
   await app.db.prisma.erasure.create({
-    data: { ...kept, plan: Object(kept.plan), ...(kept.receipt !== null && { receipt: Object(kept.receipt) }) },
+    data: {
+      ...retained,
+      plan: Object(retained.plan),
+      ...(retained.receipt !== null && { receipt: Object(retained.receipt) }),
+    },
   })
   expect(await replay()).toMatchObject({ damaged: 0, uncertain: 0, unknown: 0 })
   // Requests are rejected while the application still believes that the database lacks an erasure.

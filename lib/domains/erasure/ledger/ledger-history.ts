@@ -87,7 +87,7 @@ export const isOfPart = (one: Committed): one is Committed<PartIntent> => 'part'
 export const isOfRecord = (one: Committed): one is Committed<RecordIntent> => !isOfSubject(one) && !isOfPart(one)
 
 /** Number of the latest erasures that each check compares. */
-const mostRecent = 200
+const newest = 200
 const idsAtOnce = 5_000
 
 /** Those of the erasures that the database does not know. */
@@ -151,7 +151,7 @@ export function compareWithLedger(db: Database, ledger: Pick<Ledger, 'readSince'
     const wanted = [...new Set([...recent, ...executed])]
     const missing = await unknownAmong(db, wanted)
     isWhole = missing.length === 0 && (isWhole || isRead)
-    recent = isWhole ? wanted.slice(-mostRecent) : [...new Set([...wanted.slice(-mostRecent), ...missing])]
+    recent = isWhole ? wanted.slice(-newest) : [...new Set([...wanted.slice(-newest), ...missing])]
     const problems = problemsUpTo(position)
     return {
       missing,

@@ -122,9 +122,9 @@ export async function reinstateRecord(tx: Transaction, intent: RecordIntent): Pr
   const deletedId = recordIdOf(scope)
   const deletedAt = new Date(intent.at)
   const plan = Object.fromEntries(
-    Object.entries(intent.plan).map(([holder, items]) => [holder, { items: [...items], deleted: items.length }]),
+    Object.entries(intent.plan).map(([source, items]) => [source, { items: [...items], deleted: items.length }]),
   )
-  const results = Object.fromEntries(Object.entries(plan).map(([holder, { deleted }]) => [holder, deleted]))
+  const results = Object.fromEntries(Object.entries(plan).map(([source, { deleted }]) => [source, deleted]))
   const logged = { requestedBy, reason, scope: namedInLog(scope), results, now: deletedAt }
   const auditId = await recordDeletion(tx, logged)
   await tx.erasure.create({ data: { receiptId, auditId, deletedId, deletedAt, plan } })

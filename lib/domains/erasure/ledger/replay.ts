@@ -131,10 +131,10 @@ async function replayRecord(intent: RecordIntent, report: Replay, deps: ReplayDe
   report.reinstated++
 }
 
-const without = (subject: Subject, gone: Subject): Subject => ({
-  account: subject.account === gone.account ? null : subject.account,
-  agents: subject.agents.filter((agent) => !gone.agents.includes(agent)),
-  ...participating(subject.participants?.filter((id) => !gone.participants?.includes(id))),
+const without = (subject: Subject, removed: Subject): Subject => ({
+  account: subject.account === removed.account ? null : subject.account,
+  agents: subject.agents.filter((agent) => !removed.agents.includes(agent)),
+  ...participating(subject.participants?.filter((id) => !removed.participants?.includes(id))),
 })
 
 /** Returns true when a data source finds records of the subject that no current hold covers. */

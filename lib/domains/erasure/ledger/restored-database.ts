@@ -72,7 +72,7 @@ export interface RepeatedErasures {
 }
 
 /** One comparison, with the erasures whose data may be served again (`closing`) apart from those that a run is executing. */
-interface Standing extends Omit<LedgerComparison, 'missing'> {
+interface LedgerStatus extends Omit<LedgerComparison, 'missing'> {
   at: number
   closing: number
   unfinished: number
@@ -101,13 +101,13 @@ export function restoredDatabase({
   repeated: RepeatedErasures
 }) {
   const compare = compareWithLedger(db, ledger)
-  let last: Standing | undefined
-  let checking: Promise<Standing> | undefined
+  let last: LedgerStatus | undefined
+  let checking: Promise<LedgerStatus> | undefined
   let isReplaying = false
   let replayed = Number.NEGATIVE_INFINITY
-  let told = { closing: 0, alterations: 0 }
+  let reported = { closing: 0, alterations: 0 }
 
-  async function standing(): Promise<Standing> {
+  async function remaining(): Promise<LedgerStatus> {
     const { missing, ...comparison } = await compare()
     const running = new Set(missing.length > 0 ? await repeated.read() : [])
     const closing = missing.filter((id) => !running.has(id)).length
@@ -126,19 +126,19 @@ export function restoredDatabase({
     }
   }
 
-  async function check(): Promise<Standing> {
-    let found = await standing()
+  async function check(): Promise<LedgerStatus> {
+    let found = await remaining()
     const pause = found.closing > 0 ? betweenReplays : betweenRetries
     if (found.closing + found.unfinished > 0 && replaysByItself && performance.now() - replayed > pause) {
       await replayNow()
-      found = await standing()
+      found = await remaining()
     }
-    if (found.closing > 0 && told.closing === 0) logNotice(refusedDetail(found.closing))
-    if (found.alterations > told.alterations) logNotice(`${alteredDetail(found.alterations)} See kp doctor.`)
-    told = found
+    if (found.closing > 0 && reported.closing === 0) logNotice(refusedDetail(found.closing))
+    if (found.alterations > reported.alterations) logNotice(`${alteredDetail(found.alterations)} See kp doctor.`)
+    reported = found
     return found
   }
-  const checked = (): Promise<Standing> => {
+  const checked = (): Promise<LedgerStatus> => {
     if (checking) return checking
     checking = check().finally(() => {
       checking = undefined

@@ -422,14 +422,14 @@ async function eraseFindings(
   for (const one of found) findings.push(await withoutShared(deps, one, words, explained))
   const decisions = await decisionsOn(deps.db.prisma, source.name, findings)
   const hasRuns = ({ texts }: Finding): boolean => texts.some(({ runs }) => runs.size > 0)
-  const judged = (finding: Finding): Assessment =>
+  const decided = (finding: Finding): Assessment =>
     decideFinding(
       { texts: finding.texts.filter(({ runs }) => runs.size > 0) },
       explained,
       words.of.get(finding.receiptId)?.erasedAt,
       decisions.get(keyOf(finding)),
     )
-  async function judgedNames(finding: Finding): Promise<NameAssessment> {
+  async function decidedNames(finding: Finding): Promise<NameAssessment> {
     const { receiptId, place, texts } = finding
     if (texts.every(({ names, uncertain }) => names.size + uncertain.size === 0)) return { kind: 'none' }
     const { projects = [], namesUntil = new Date(0) } = words.of.get(receiptId) ?? {}
@@ -448,9 +448,9 @@ async function eraseFindings(
   }
   const ofNames = new Map<Finding, NameAssessment>()
   for (const finding of findings) {
-    const assessment = judged(finding)
+    const assessment = decided(finding)
     if (assessment.kind === 'erase') add(finding, assessment.runs, new Set())
-    const names = await judgedNames(finding)
+    const names = await decidedNames(finding)
     ofNames.set(finding, names)
     if (names.kind === 'erase') add(finding, new Set(), names.names)
   }
@@ -475,7 +475,7 @@ async function eraseFindings(
       places: [],
     }
     results.set(receiptId, of)
-    const before = judged(finding)
+    const before = decided(finding)
     const namesBefore: NameAssessment = ofNames.get(finding) ?? { kind: 'none' }
     const isErased = before.kind === 'erase' || namesBefore.kind === 'erase'
     const rest = isErased ? await remaining(finding, again, words) : undefined
@@ -483,7 +483,7 @@ async function eraseFindings(
     const unchanged: RemainingReason = unowned.has(keyOf(finding)) ? 'owned' : 'unchanged'
     const leave = (reason: RemainingReason, writtenAt: Date | undefined) =>
       of.places.push({ place: place.id, reason, writtenAt })
-    const namesAfter: NameAssessment = !isErased ? namesBefore : now ? await judgedNames(now) : { kind: 'none' }
+    const namesAfter: NameAssessment = !isErased ? namesBefore : now ? await decidedNames(now) : { kind: 'none' }
     if (namesAfter.kind !== 'none') {
       of.namesListed++
       if (namesAfter.kind === 'leave') leave(namesAfter.reason, namesAfter.writtenAt)
@@ -494,7 +494,7 @@ async function eraseFindings(
       of.explained++
       continue
     }
-    const after = before.kind === 'leave' ? before : now && hasRuns(now) ? judged(now) : undefined
+    const after = before.kind === 'leave' ? before : now && hasRuns(now) ? decided(now) : undefined
     if (after === undefined || after.kind === 'explained') {
       of.erased++
       continue
@@ -619,8 +619,8 @@ async function advance(
       await listPlaces(tx, { readingId, receiptId, holder: source.name, now: now() }, found.places)
     }
     for (const { receiptId, places, names } of noted) {
-      const gone = places.filter((id) => !page.findings.has(JSON.stringify([receiptId, id]))).length
-      const result = names.length > 0 ? { namesErased: gone } : { erased: gone }
+      const deleted = places.filter((id) => !page.findings.has(JSON.stringify([receiptId, id]))).length
+      const result = names.length > 0 ? { namesErased: deleted } : { erased: deleted }
       await addFinding(tx, { readingId, receiptId, holder: source.name }, result)
     }
     await tx.readingPage.deleteMany({ where: { readingId, holder: source.name } })
@@ -722,8 +722,8 @@ const signReading = (
       signed_at: at.toISOString(),
     }
     const jws = await deps.signer.attest(tx, readingType, canonicalize(statement) ?? '')
-    const kept = { statement: { ...statement, jws }, signedAt: at }
-    await tx.receiptReading.upsert({ where: { receiptId }, create: { receiptId, ...kept }, update: kept })
+    const stored = { statement: { ...statement, jws }, signedAt: at }
+    await tx.receiptReading.upsert({ where: { receiptId }, create: { receiptId, ...stored }, update: stored })
     await tx.erasureRun.update({ where: { id: runId }, data: { readAt: at } })
     await forgetReadWords(tx, runId, deps)
   })

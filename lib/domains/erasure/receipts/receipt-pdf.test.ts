@@ -140,14 +140,14 @@ describe('the PDF of a receipt', () => {
   test('has the same pages as when the receipt was signed', async () => {
     const [store] = receipt().stores
     if (!store) throw new Error('the receipt has no store')
-    const holders = [
+    const dataSources = [
       'knowledge.units',
       'privacy.requests',
       'knowledge.references',
       'projects.references',
       'erasure.owners',
     ]
-    const file = await receiptPdf(receipt({ stores: holders.map((holder) => ({ ...store, holder })), held: 2 }))
+    const file = await receiptPdf(receipt({ stores: dataSources.map((holder) => ({ ...store, holder })), held: 2 }))
     expect(createHash('sha256').update(streamsOf(file)).digest('hex')).toBe(
       'dd8ec70e600754cf0dd463d844a4ad51e2a2328eaf96e0ef7b5dac4103d18313',
     )

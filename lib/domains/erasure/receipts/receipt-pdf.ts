@@ -14,7 +14,7 @@ const foundAgain = (residue: number, held: number): string => {
   if (residue > 0) return `${residue} were still found`
   return held > 0 ? 'nothing that should have been erased was found' : 'nothing was found'
 }
-const keptByHolds = (held: number): string =>
+const retainedByHolds = (held: number): string =>
   held === 1
     ? 'Not everything is erased: a legal hold retains 1 record for now. When the hold ends, the record is erased and the receipt is signed again under the same id.'
     : `Not everything is erased: a legal hold retains ${held} records for now. When the hold ends, they are erased and the receipt is signed again under the same id.`
@@ -54,7 +54,7 @@ function writeReceipt({ title, heading, line, fact, raw }: PdfPage, receipt: Rec
   fact('Receipt', receipt.receipt_id)
   fact('Signed at', receipt.signed_at)
   const held = legalHoldCountsIn(receipt)
-  if (held > 0) line(keptByHolds(held), 6)
+  if (held > 0) line(retainedByHolds(held), 6)
 
   heading('What was erased')
   for (const one of receipt.stores) {

@@ -68,7 +68,7 @@ export async function storeReceipt(
   const named = addedUp(
     [...Object.values(results), ...Object.values(before).map((one) => negative(one.results ?? {}))].map(inLog),
   )
-  const kept = {
+  const retained = {
     auditId: await record({ ...countsInLog(deleted), ...named }),
     deletedAt: new Date(receipt.deleted_at),
     ...signatureOf(receipt),
@@ -81,8 +81,8 @@ export async function storeReceipt(
   }
   await tx.erasure.upsert({
     where: { receiptId },
-    create: { receiptId, deletedId: receipt.deleted_id, ...kept },
-    update: kept,
+    create: { receiptId, deletedId: receipt.deleted_id, ...retained },
+    update: retained,
   })
   return { total: Object.values(before).reduce((sum, { deleted }) => sum + deleted, 0) }
 }

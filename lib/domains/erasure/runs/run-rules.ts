@@ -167,8 +167,8 @@ const countedAs: Readonly<Record<string, string>> = {
 export const countsInLog = (byDataSource: Readonly<Record<string, number>>): Record<string, number> => ({
   ...byDataSource,
   ...Object.fromEntries(
-    Object.entries(countedAs).flatMap(([holder, name]) => {
-      const count = byDataSource[holder]
+    Object.entries(countedAs).flatMap(([source, name]) => {
+      const count = byDataSource[source]
       return count === undefined ? [] : [[name, count]]
     }),
   ),

@@ -85,9 +85,9 @@ test('current creates a suppression key within the given transaction, and a roll
       throw Object.assign(new Error('undone'), { keyId })
     })
     .catch((error: unknown) => error)
-  const kept = await db.transaction((tx) => one.current('email', 'a@example.org', tx))
-  expect(undone).not.toHaveProperty('keyId', kept.keyId)
-  expect(hex(await one.every('email', 'a@example.org'))).toEqual(hex([kept.hash]))
+  const retained = await db.transaction((tx) => one.current('email', 'a@example.org', tx))
+  expect(undone).not.toHaveProperty('keyId', retained.keyId)
+  expect(hex(await one.every('email', 'a@example.org'))).toEqual(hex([retained.hash]))
   expect(await db.transaction((tx) => one.every('email', 'a@example.org', tx))).toHaveLength(1)
 })
 

@@ -108,7 +108,7 @@ export function createSuppressionKeys(
   db: Database,
   { ledger, secret, assertPresentSecret, clock }: SecretPorts & { ledger: Pick<Ledger, 'append'>; clock: Clock },
 ): SuppressionKeys {
-  const told = new Set<string>()
+  const reported = new Set<string>()
 
   const sealing = () => deriveKey(secret(), sealedPurposes.suppressionKeys)
   const openedWith = (sealed: Uint8Array, id: string) => unsealed(sealing(), sealed, id)
@@ -117,11 +117,11 @@ export function createSuppressionKeys(
     return rows.flatMap((row) => {
       const key = openedWith(row.sealed_key, row.id)
       if (key) return [{ id: row.id, key, isRetired: row.retired_at !== null }]
-      if (!told.has(row.id))
+      if (!reported.has(row.id))
         logNotice(
           `the suppression key ${row.id} was sealed with another KP_SECRET: subjects that were hashed with it are not recognised`,
         )
-      told.add(row.id)
+      reported.add(row.id)
       return []
     })
   }

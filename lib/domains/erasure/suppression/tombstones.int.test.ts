@@ -50,8 +50,8 @@ describe('GET /v1/tombstones (GDPR art. 19)', () => {
     const id = await contribute()
     await erase(id)
     const at = (await test.db.prisma.erasedId.findUniqueOrThrow({ where: { id } })).erasedAt
-    const untold = async () => idsOf(await list(`&cursor=${cursor}`))
-    expect(await untold()).not.toContain(id)
+    const unreported = async () => idsOf(await list(`&cursor=${cursor}`))
+    expect(await unreported()).not.toContain(id)
     test.clock.advance(at.getTime() + settlingTime + 1 - test.clock.now().getTime())
     const all: string[] = []
     for (let next = ''; ; ) {

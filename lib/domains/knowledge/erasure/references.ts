@@ -52,7 +52,7 @@ async function renameUnits(
   if (ids.length === 0) return 0
   const values = { ...bearers, records: ids }
   const units = await lockUnitsToRename(tx, values)
-  const wordings = (await versionsToRename(tx, values)).flatMap((before) => {
+  const versions = (await versionsToRename(tx, values)).flatMap((before) => {
     const after = {
       ...before,
       document: renamed(before.document, written(before.meant)),
@@ -65,7 +65,7 @@ async function renameUnits(
       after.approved_by === before.approved_by
     return isSame ? [] : [after]
   })
-  const ofWording = new Set(wordings.map(({ unit_id }) => unit_id))
+  const ofVersion = new Set(versions.map(({ unit_id }) => unit_id))
   const changed = units.flatMap((before) => {
     const to = written(before.meant)
     const document = renamed(before.document, to)
@@ -75,7 +75,7 @@ async function renameUnits(
       document === before.document &&
       attributed_to === before.attributed_to &&
       original_author === before.original_author &&
-      !ofWording.has(before.id)
+      !ofVersion.has(before.id)
     return isSame ? [] : [{ before, id: before.id, document, attributed_to, original_author }]
   })
   if (changed.length === 0) return 0
@@ -84,7 +84,7 @@ async function renameUnits(
     document: document === before.document ? null : document,
   }))
   await renameInUnits(tx, { rows: sent })
-  if (wordings.length > 0) await renameInVersions(tx, { rows: wordings })
+  if (versions.length > 0) await renameInVersions(tx, { rows: versions })
   // Of the fields that may change, only an SOP's expert is searchable.
   const records = changed.filter(
     ({ before, document }) =>
@@ -217,9 +217,9 @@ export const referenceDecisions = ({
   db: Database
   pseudonymOf: AuthorPseudonym
   /** The erasure with this receipt from the ledger, and the records that the data source changed. */
-  erasedSubject(receiptId: string, holder: string): Promise<Erased | undefined>
+  erasedSubject(receiptId: string, dataSource: string): Promise<Erased | undefined>
   /** Adds items to the erasure's ledger entry. */
-  appendToLedger(receiptId: string, holder: string, items: readonly string[]): Promise<void>
+  appendToLedger(receiptId: string, dataSource: string, items: readonly string[]): Promise<void>
 }) => {
   const erasedBy = async (receiptId: string): Promise<Erased> => {
     const erased = await erasedSubject(receiptId, referencesSource)

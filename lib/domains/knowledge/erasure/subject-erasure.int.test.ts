@@ -222,7 +222,7 @@ describe('a subject with data in every place', () => {
   it('is erased everywhere as planned, and the rows of others keep their scores', async () => {
     const { other, third } = all
     const strangers = `('${other.id}', '${third.id}')`
-    const kept = async () => ({
+    const retained = async () => ({
       units: await test.db.query(
         undefined,
         `SELECT id, quality_score, votes_for, votes_against, novelty FROM units WHERE agent_id IN ${strangers} ORDER BY id`,
@@ -238,11 +238,11 @@ describe('a subject with data in every place', () => {
         `SELECT id, change, reason FROM reputation_ledger WHERE agent_id IN ${strangers} ORDER BY id`,
       ),
     })
-    const before = await kept()
+    const before = await retained()
     former = await versions()
     expect(await erase(all.subject, plans)).toEqual({ ...itemsOf(plans), 'knowledge.reputation': 7 - 3 })
     expect(await residue(all.subject, plans)).toEqual(none())
-    expect(await kept()).toEqual(before)
+    expect(await retained()).toEqual(before)
     expect(before.units.length).toBe(3)
     const sums = await test.db.query<{ is: boolean }>(
       undefined,
@@ -273,8 +273,8 @@ describe('a subject with data in every place', () => {
       expect.stringMatching(/^erased-[0-9A-Za-z]{12}$/),
     ])
     expect(pa).not.toBe(pb)
-    const told = (await test.fetch('GET', `/v1/knowledge/${theirs.sop}`, { token: other.token })).json.data.unit
-    expect(told.source.expert_id).toBe(pa)
+    const reported = (await test.fetch('GET', `/v1/knowledge/${theirs.sop}`, { token: other.token })).json.data.unit
+    expect(reported.source.expert_id).toBe(pa)
     const [imported] = await test.db.query<{ original_author: string }>(
       undefined,
       'SELECT original_author FROM units WHERE id = $1',
@@ -374,16 +374,16 @@ describe('a legal hold', () => {
       [`hold-agent-${other.id}`]: 1,
       [`hold-skill-${skill}`]: 1,
     })
-    const kept = () =>
+    const retained = () =>
       Promise.all([
         rowsOf('units', `id IN ('${held}', '${ofOther}', '${theirs}')`),
         rowsOf('unit_votes', `unit_id = '${held}'`),
         rowsOf('skills', `id = '${skill}'`),
         rowsOf('search_words', `bearer IN ('${held}', '${ofOther}', '${skill}')`),
       ])
-    const before = await kept()
+    const before = await retained()
     await erase(subject, plans)
-    expect(await kept()).toEqual(before)
+    expect(await retained()).toEqual(before)
     expect(before[0]?.length).toBe(3)
     expect(await residue(subject, plans)).toEqual(none())
     // After the release, the rest remains to be erased.
@@ -413,19 +413,19 @@ describe('a legal hold', () => {
 
 it('erasing one agent keeps the data of its owner’s other agents', async () => {
   const { mine, other } = await cast()
-  const [gone, stays] = [first(mine), first(mine.slice(1))]
+  const [deleted, stays] = [first(mine), first(mine.slice(1))]
   const theirs = await contribute(other, trace())
   const another = await contribute(other, trace({ task: { objective: 'Another thing of theirs' } }))
-  await contribute(gone, trace())
-  const kept = await contribute(stays, trace())
-  await vote(gone, theirs)
+  await contribute(deleted, trace())
+  const retained = await contribute(stays, trace())
+  await vote(deleted, theirs)
   await vote(stays, another)
-  const subject = { account: null, agents: [gone.id] }
+  const subject = { account: null, agents: [deleted.id] }
   const plans = await plan(subject)
   expect(itemsOf(plans)).toMatchObject({ 'knowledge.units': 1, 'knowledge.votes': 1 })
   await erase(subject, plans)
   expect(await residue(subject, plans)).toEqual(none())
-  expect(await rowsOf('units', `id = '${kept}'`)).toHaveLength(1)
+  expect(await rowsOf('units', `id = '${retained}'`)).toHaveLength(1)
   expect(await rowsOf('unit_votes', `voter_id = '${stays.id}'`)).toHaveLength(1)
 })
 
@@ -459,14 +459,14 @@ it('an SOP keeps novelty and score after its expert’s erasure, also when novel
     other,
     sop({ source: { type: 'human_expert', expert_id: first(mine).id, credentials: [] } }),
   )
-  const judge = () => test.app.jobs.find(({ name }) => name === 'knowledge.novelty')?.execute(test.app.pipeline, {})
-  const judged = () =>
+  const decide = () => test.app.jobs.find(({ name }) => name === 'knowledge.novelty')?.execute(test.app.pipeline, {})
+  const decided = () =>
     test.db.query<{ novelty: number | null }>(undefined, 'SELECT novelty, quality_score FROM units WHERE id = $1', [id])
-  await judge()
-  const before = await judged()
+  await decide()
+  const before = await decided()
   expect(before[0]?.novelty).toEqual(expect.any(Number))
   await erase(subject, await plan(subject))
-  expect(await judged()).toEqual(before)
-  await judge()
-  expect(await judged()).toEqual(before)
+  expect(await decided()).toEqual(before)
+  await decide()
+  expect(await decided()).toEqual(before)
 })

@@ -5,14 +5,14 @@ import { type Issued, issuedAgent } from '#lib/testing/people.ts'
 import { skillMd } from '#lib/testing/skills.ts'
 import { chosenId, sop, trace } from '#lib/testing/units.ts'
 
-const gone = 'agent-that-was-erased'
+const deleted = 'agent-that-was-erased'
 let test: TestApp
 let me: Issued
 beforeAll(async () => {
   test = await testApp()
   me = await issuedAgent(test, ['read', 'write'], { tier: 'pro' })
   await test.db.transaction((tx) =>
-    suppressions(test.app.suppressionKeys).add(tx, [{ kind: 'agent', value: gone }], {
+    suppressions(test.app.suppressionKeys).add(tx, [{ kind: 'agent', value: deleted }], {
       runId: 'run_test',
       since: test.clock.now(),
     }),
@@ -30,10 +30,14 @@ const rows = async (): Promise<number> =>
 
 describe('the name of an erased agent in contributions of others', () => {
   it.each([
-    ['the expert of an SOP', '/v1/knowledge', () => sop(from(gone))],
-    ['the expert of an SOP, at its own route', '/v1/sop', () => sop(from(gone))],
-    ['a validator of a unit', '/v1/knowledge', () => trace({}, { validated_by: ['somebody', gone] })],
-    ['the author of a skill', '/v1/skills', () => ({ skill_md: skillMd('of-somebody', { front: `author: ${gone}` }) })],
+    ['the expert of an SOP', '/v1/knowledge', () => sop(from(deleted))],
+    ['the expert of an SOP, at its own route', '/v1/sop', () => sop(from(deleted))],
+    ['a validator of a unit', '/v1/knowledge', () => trace({}, { validated_by: ['somebody', deleted] })],
+    [
+      'the author of a skill',
+      '/v1/skills',
+      () => ({ skill_md: skillMd('of-somebody', { front: `author: ${deleted}` }) }),
+    ],
   ])('is stored as plain text by a POST of %s', async (_what, path, body) => {
     const before = await rows()
     const { status, json } = await ask('POST', path, body())
@@ -42,14 +46,14 @@ describe('the name of an erased agent in contributions of others', () => {
   })
 
   it('is stored as plain text by a batch, a correction and a new version', async () => {
-    const units = [sop(from(gone)), trace({}, { validated_by: [gone] }), sop(from('somebody-else'))]
+    const units = [sop(from(deleted)), trace({}, { validated_by: [deleted] }), sop(from('somebody-else'))]
     const { json } = await ask('POST', '/v1/knowledge/batch', { units })
     expect([json.stored, json.failed]).toEqual([3, 0])
     const { id } = (await ask('POST', '/v1/knowledge', sop(from('somebody-else')))).json.data
-    expect((await ask('PATCH', `/v1/knowledge/${id}`, { unit: { source: { expert_id: gone } } })).status).toBe(200)
-    expect((await ask('PUT', `/v1/sop/${id}`, sop({ ...from(gone), name: 'Another name' }))).status).toBe(200)
+    expect((await ask('PATCH', `/v1/knowledge/${id}`, { unit: { source: { expert_id: deleted } } })).status).toBe(200)
+    expect((await ask('PUT', `/v1/sop/${id}`, sop({ ...from(deleted), name: 'Another name' }))).status).toBe(200)
     const skill = (await ask('POST', '/v1/skills', { skill_md: skillMd('mine') })).json.data.id
-    const skill_md = skillMd('mine', { front: `author: ${gone}` })
+    const skill_md = skillMd('mine', { front: `author: ${deleted}` })
     expect((await ask('PATCH', `/v1/skills/${skill}`, { skill_md })).status).toBe(200)
   })
 })
@@ -62,15 +66,15 @@ it('an import rejects units by an erased agent, and stores others’ units that 
     schema_version: 'v1',
     scope: 'all',
     knowledge_units: [
-      record(chosenId('trace', 'suppressed-1'), trace({}, { agent_id: gone })),
-      record(chosenId('sop', 'suppressed-2'), sop(from(gone))),
-      record(chosenId('trace', 'suppressed-3'), trace({}, { validated_by: ['somebody', gone] })),
+      record(chosenId('trace', 'suppressed-1'), trace({}, { agent_id: deleted })),
+      record(chosenId('sop', 'suppressed-2'), sop(from(deleted))),
+      record(chosenId('trace', 'suppressed-3'), trace({}, { validated_by: ['somebody', deleted] })),
     ],
     total_units: 3,
     skills: [
       {
         id: chosenId('skill', 'suppressed-4'),
-        skill_md: skillMd('imported', { front: `author: ${gone}` }),
+        skill_md: skillMd('imported', { front: `author: ${deleted}` }),
         files: [],
         visibility: 'network',
       },
@@ -92,7 +96,7 @@ it('an import rejects units by an erased agent, and stores others’ units that 
     'SELECT document::text AS document FROM units WHERE id = $1',
     [chosenId('trace', 'suppressed-3')],
   )
-  expect(JSON.parse(row?.document ?? '').metadata.validated_by).toEqual(['somebody', gone])
-  const whole = await ask('POST', '/v1/import', { ...document, agent_id: gone })
+  expect(JSON.parse(row?.document ?? '').metadata.validated_by).toEqual(['somebody', deleted])
+  const whole = await ask('POST', '/v1/import', { ...document, agent_id: deleted })
   expect([whole.status, whole.code]).toEqual([410, 'erased'])
 })

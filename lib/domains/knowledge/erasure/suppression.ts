@@ -16,10 +16,13 @@ export function renamed(document: Unit, to: (name: string) => string): Unit {
   const { metadata } = document
   const validators = metadata.validated_by?.map(to)
   const isSame = validators?.every((name, index) => name === metadata.validated_by?.[index]) ?? true
-  const judged = isSame || !validators ? document : { ...document, metadata: { ...metadata, validated_by: validators } }
-  if (judged['@type'] !== 'ExpertSOP') return judged
-  const expert = to(judged.source.expert_id)
-  return expert === judged.source.expert_id ? judged : { ...judged, source: { ...judged.source, expert_id: expert } }
+  const decided =
+    isSame || !validators ? document : { ...document, metadata: { ...metadata, validated_by: validators } }
+  if (decided['@type'] !== 'ExpertSOP') return decided
+  const expert = to(decided.source.expert_id)
+  return expert === decided.source.expert_id
+    ? decided
+    : { ...decided, source: { ...decided.source, expert_id: expert } }
 }
 
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'

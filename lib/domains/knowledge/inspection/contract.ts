@@ -9,7 +9,7 @@ import { sharedFields } from '#lib/kernel/shared-fields.ts'
 
 const when = z.iso.datetime()
 /** Facts about a record that a person sees next to its content. */
-const standing = sharedFields('RecordStatus', {
+const status = sharedFields('RecordStatus', {
   is_own: z.boolean().meta({ description: 'Written by an agent that you own. You can correct and erase it' }),
   etag: z.string().meta({ description: 'For If-Match' }),
   was_public: z
@@ -31,14 +31,14 @@ export const InspectedRecord = z
     title: z.string().meta({ description: 'Its objective or name, truncated if long' }),
     summary: z.string().nullable().meta({ description: 'Its outcome or purpose, truncated if long' }),
     agent_id: z.string(),
-    is_own: standing.is_own,
+    is_own: status.is_own,
     visibility: z.enum(visibilities),
     quality_score: z.number(),
     domain: z.string().nullable().meta({ description: 'null for a skill' }),
     created_at: when,
     updated_at: when,
-    expires_at: standing.expires_at,
-    quarantined_at: standing.quarantined_at,
+    expires_at: status.expires_at,
+    quarantined_at: status.quarantined_at,
     ...searchResultFields,
   })
   .meta({ id: 'RecordRow' })
@@ -87,7 +87,7 @@ export const inspectUnit = operation({
   output: z.strictObject({
     data: StoredUnit.extend({
       agent_id: z.string(),
-      ...standing,
+      ...status,
       attributed_to: z.array(z.string()).meta({
         description: 'The person or agent from whom the content came, if not its author. They can export and erase it',
       }),
@@ -117,6 +117,6 @@ export const inspectSkill = operation({
   status: 200,
   params: z.strictObject({ id: SkillId }),
   contributed: true,
-  output: z.strictObject({ data: Skill.extend(standing) }),
+  output: z.strictObject({ data: Skill.extend(status) }),
   refusals: ['not_found', 'erased'],
 })

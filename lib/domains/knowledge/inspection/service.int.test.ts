@@ -99,12 +99,12 @@ describe('inspecting a unit', () => {
     const id = await contributed(trace())
     expect((await inspect(id)).status).toBe(401)
     expect((await app.fetch('GET', `/api/knowledge/${id}`, { token: agent.token })).status).toBe(403)
-    const gone = await signedIn(app)
+    const deleted = await signedIn(app)
     await app.db.prisma.session.updateMany({
-      where: { accountId: gone.accountId },
+      where: { accountId: deleted.accountId },
       data: { revokedAt: app.clock.now() },
     })
-    expect((await inspect(id, gone.cookie)).status).toBe(401)
+    expect((await inspect(id, deleted.cookie)).status).toBe(401)
   })
 
   test('returns the receipt of an erased unit to its owner and 404 to others', async () => {

@@ -114,7 +114,7 @@ export const lockReputations = statement('knowledge.lock-reputations', {
 })
 
 /** SQL that revokes the ledger rows deleted by the CTE `gone` and lowers the scores accordingly. */
-const withdrawal = (gone: string, reason: string): string => `WITH gone AS (${gone}),
+const withdrawal = (deleted: string, reason: string): string => `WITH gone AS (${deleted}),
   lost AS (SELECT agent_id AS id, sum(change) AS change, count(*)::int AS n FROM gone GROUP BY agent_id),
   ${auditChanges('lost', { uuids: '$uuids', at: '$now', details: `jsonb_build_object('reason', '${reason}', 'withdrawn', lost.n)` })},
   lowered AS (UPDATE reputation r SET score = ${exact('r.score - lost.change')} FROM lost WHERE r.agent_id = lost.id)

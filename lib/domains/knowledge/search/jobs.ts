@@ -70,7 +70,7 @@ const indexUnits = (db: Database): Promise<number> =>
 /** Maximum units per batch. */
 const maxUnits = 50
 /** Maximum number of a unit's rarest shared words used to find similar units, and of units compared. */
-const [maxTelling, maxCompared] = [16, 30]
+const [maxDistinctive, maxCompared] = [16, 30]
 /** Maximum rows that a word may match to be used for the search. */
 const maxFound = 3_000
 
@@ -116,7 +116,7 @@ const nearest = (db: Database, { id, domain, scope, created_at }: UnjudgedUnit):
     for (const { word, units } of words) {
       if (units < 2) continue
       found += units
-      if (distinctive.length >= maxTelling || (distinctive.length > 0 && found > maxFound)) break
+      if (distinctive.length >= maxDistinctive || (distinctive.length > 0 && found > maxFound)) break
       distinctive.push(`'${word}'`)
     }
     if (distinctive.length === 0) return 0

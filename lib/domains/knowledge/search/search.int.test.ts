@@ -572,11 +572,11 @@ describe('the word table of the search', () => {
       await gather()
       expect(await wordsOf('sesquipedalian')).toEqual(['network'])
     }
-    const gone = await Promise.all([
+    const deleted = await Promise.all([
       ...ids.map((id) => test.fetch('DELETE', `/v1/knowledge/${id}`, { token: author.token })),
       gather(),
     ])
-    expect(gone.slice(0, -1).map((answer) => (typeof answer === 'object' ? answer.status : 0))).toEqual(
+    expect(deleted.slice(0, -1).map((answer) => (typeof answer === 'object' ? answer.status : 0))).toEqual(
       ids.map(() => 204),
     )
     expect(await wordsOf('sesquipedalian')).toEqual([])

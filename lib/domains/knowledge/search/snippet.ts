@@ -62,10 +62,10 @@ function densest(marks: readonly Mark[]): { marks: Mark[]; found: number } | und
       counts.set(term, (counts.get(term) ?? 0) + 1)
     }
     if (counts.size > (best?.found ?? 0)) best = { marks: marks.slice(first, last), found: counts.size }
-    const gone = marks[first]?.term ?? 0
-    const left = (counts.get(gone) ?? 0) - 1
-    if (left > 0) counts.set(gone, left)
-    else counts.delete(gone)
+    const deleted = marks[first]?.term ?? 0
+    const left = (counts.get(deleted) ?? 0) - 1
+    if (left > 0) counts.set(deleted, left)
+    else counts.delete(deleted)
     if (last <= first) last = first + 1
   }
   return best

@@ -64,12 +64,12 @@ kp:
   })
 
   it('warns about an unknown key, a long description, a name that others reject, and missing text', () => {
-    const told = (front: string, body?: string) => parseSkillMd(skillMd(front, body)).warnings
-    expect(told(`${needed}\nmodel: opus`)).toEqual(['The registry does not read "model". It remains in SKILL.md.'])
-    expect(told(`name: x\ndescription: ${'long '.repeat(220)}`)[0]).toContain('1,099 characters')
-    expect(told('name: a--b\ndescription: x')[0]).toContain('name')
-    expect(told(needed, '\n \n')[0]).toContain('no text')
-    expect(told(`${needed}\ncompatibility: any\nmetadata: {a: b}`)).toEqual([])
+    const reported = (front: string, body?: string) => parseSkillMd(skillMd(front, body)).warnings
+    expect(reported(`${needed}\nmodel: opus`)).toEqual(['The registry does not read "model". It remains in SKILL.md.'])
+    expect(reported(`name: x\ndescription: ${'long '.repeat(220)}`)[0]).toContain('1,099 characters')
+    expect(reported('name: a--b\ndescription: x')[0]).toContain('name')
+    expect(reported(needed, '\n \n')[0]).toContain('no text')
+    expect(reported(`${needed}\ncompatibility: any\nmetadata: {a: b}`)).toEqual([])
   })
 })
 

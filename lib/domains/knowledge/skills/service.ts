@@ -59,12 +59,12 @@ const contribute = ({ db, strict, names }: Pick<SkillServiceDeps, 'db' | 'strict
     const stored = await insertSkill(ctx.tx, skill, { author, organisationId, visibility, now: ctx.now })
     if (!stored) throw nameInUse(skill.frontMatter.name)
     const { row, isQuarantined } = stored
-    const told = isQuarantined ? [...warnings, quarantinedForReview] : warnings
+    const reported = isQuarantined ? [...warnings, quarantinedForReview] : warnings
     return namedAfterCommit(
       names,
       { value: skillTextsOf(skill), found },
       {
-        body: { data: wholeSkillOf(row), ...(told.length > 0 && { warnings: told }), ...placesOf(skill) },
+        body: { data: wholeSkillOf(row), ...(reported.length > 0 && { warnings: reported }), ...placesOf(skill) },
         resourceId: row.id,
         details: { visibility, files: skill.files.length, sanitized: skill.sanitized },
         headers: { Location: `/v1/skills/${row.id}`, ETag: skillEtag(1) },
@@ -129,7 +129,7 @@ const correct = ({ db, erasures, strict, names }: SkillServiceDeps) =>
     const after = await replaceSkill(ctx.tx, row, skill, { visibility, isHeld, now: ctx.now })
     if (!after) throw nameInUse(skill.frontMatter.name)
     await withdrawAnswers(ctx.tx, id)
-    const told = isHeld ? [...warnings, quarantinedForReview] : warnings
+    const reported = isHeld ? [...warnings, quarantinedForReview] : warnings
     // A token without the scope `read` gets only the texts that it sent.
     const mayRead = ctx.actor.can('skills:read')
     const data = {
@@ -141,7 +141,7 @@ const correct = ({ db, erasures, strict, names }: SkillServiceDeps) =>
       names,
       { value: skillTextsOf(skill), found },
       {
-        body: { data, ...(told.length > 0 && { warnings: told }), ...placesOf(skill) },
+        body: { data, ...(reported.length > 0 && { warnings: reported }), ...placesOf(skill) },
         resourceId: id,
         details: { fields: Object.keys(body), sanitized: skill.sanitized },
         headers: { ETag: skillEtag(after.version) },

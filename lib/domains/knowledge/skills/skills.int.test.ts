@@ -132,9 +132,9 @@ describe('contributing a skill', () => {
   it('reports a skill that uses tools missing from its allowed-tools', async () => {
     const body = 'Use Bash to run it, then use the Read tool. Never use WebSearch.\n'
     const of = async (front: string) => (await post({ skill_md: skillMd(fresh(), { front, body }) })).json
-    const told = await of('allowed-tools: Read')
-    expect(told.data).toMatchObject({ misrepresents: true, undeclared_tools: ['Bash'] })
-    expect(String(told.warnings)).toContain('Bash')
+    const reported = await of('allowed-tools: Read')
+    expect(reported.data).toMatchObject({ misrepresents: true, undeclared_tools: ['Bash'] })
+    expect(String(reported.warnings)).toContain('Bash')
     expect((await of('allowed-tools: Read, Bash')).data.misrepresents).toBe(false)
     const silent = (await of('')).data
     expect(silent).toMatchObject({ misrepresents: false, undeclared_tools: [], allowed_tools: null })
@@ -548,8 +548,8 @@ describe('erasing a skill', () => {
     )
     const receipt = response.headers.get('x-deletion-receipt')
     expect(response.headers.get('link')).toContain(`/v1/receipts/${receipt}`)
-    const gone = await get(id, token)
-    expect([gone.status, gone.json.code, gone.json.receipt_id]).toEqual([410, 'erased', receipt])
+    const deleted = await get(id, token)
+    expect([deleted.status, deleted.json.code, deleted.json.receipt_id]).toEqual([410, 'erased', receipt])
     expect((await get(id, stranger.token)).status).toBe(404)
     expect((await test.fetch('GET', '/v1/skills?q=quicksilver', { token })).json.total).toBe(0)
     expect(await test.db.prisma.skillFile.count({ where: { skillId: id } })).toBe(0)

@@ -405,13 +405,13 @@ async function approve(
       'The SOP has changed since you read it, so nothing was approved. Read it again.',
     )
   const version = asked.version ?? seen.wording
-  const [wording] = await approvalOfVersion(tx, { unit: id, version })
-  if (!wording || (wording.visibility === 'private' && !actor.agents.includes(seen.agent_id)))
+  const [versions] = await approvalOfVersion(tx, { unit: id, version })
+  if (!versions || (versions.visibility === 'private' && !actor.agents.includes(seen.agent_id)))
     throw new Problem(
       'not_found',
       `The SOP has no version ${version} that you can read. The newest version is ${seen.wording}.`,
     )
-  if (wording.approved_at !== null) return { row: seen, version, changed: false }
+  if (versions.approved_at !== null) return { row: seen, version, changed: false }
   await tx.sopVersion.update({
     where: { unitId_version: { unitId: id, version } },
     data: { approvedBy: actor.id, approvedAt: now },

@@ -524,8 +524,8 @@ describe('exporting as a skill', () => {
     expect([name, files]).toEqual(['restore-a-backup', []])
     expect(skill_md).toContain('Look first')
     expect(skill_md).toContain(`kp: {"source":"${id}","version":2}`)
-    const judged = await test.fetch('POST', '/v1/skills/validate', { token: author.token, body: { skill_md } })
-    expect(judged.json.data).toMatchObject({ valid: true, faults: [], warnings: [], name, misrepresents: false })
+    const decided = await test.fetch('POST', '/v1/skills/validate', { token: author.token, body: { skill_md } })
+    expect(decided.json.data).toMatchObject({ valid: true, faults: [], warnings: [], name, misrepresents: false })
     expect((await auditOf(id)).at(-1)).toMatchObject({ action: 'export', resourceType: 'sop', agentId: stranger.id })
   })
 
@@ -740,12 +740,12 @@ describe('a revoked token', () => {
       where: { id: agent.tokenId },
       data: { revokedAt: new Date(), revokedReason: 'owner' },
     })
-    const told = await Promise.all([
+    const reported = await Promise.all([
       approve(id, {}, agent.token, headers),
       revise(id, sop(step('x')), agent.token),
       exportSkill(id, {}, agent.token),
       get(`/v1/sop/${id}/versions`, agent.token),
     ])
-    expect(told.map(({ status, json }) => [status, json.code])).toEqual(Array(4).fill([401, 'token_revoked']))
+    expect(reported.map(({ status, json }) => [status, json.code])).toEqual(Array(4).fill([401, 'token_revoked']))
   })
 })

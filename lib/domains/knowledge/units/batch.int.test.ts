@@ -50,8 +50,8 @@ describe('a batch', () => {
       })
       expect(entries.map(({ agentId, resourceType }) => [agentId, resourceType])).toEqual([[id, 'knowledge']])
     }
-    const wordings = await test.db.prisma.sopVersion.findMany({ where: { unitId: String(results[2]?.id) } })
-    expect(wordings.map(({ version, createdBy }) => [version, createdBy])).toEqual([[1, id]])
+    const versions = await test.db.prisma.sopVersion.findMany({ where: { unitId: String(results[2]?.id) } })
+    expect(versions.map(({ version, createdBy }) => [version, createdBy])).toEqual([[1, id]])
     expect((await test.db.prisma.reputation.findUnique({ where: { agentId: id } }))?.score).toBeCloseTo(0.55)
   })
 
@@ -59,14 +59,14 @@ describe('a batch', () => {
     const { id, token } = await issuedAgent(test, ['read', 'write'], { tier: 'enterprise' })
     const other = await test.agent()
     const theirs = await test.fetch('POST', '/v1/knowledge', { token: other.token, body: trace() })
-    const gone = await test.fetch('POST', '/v1/knowledge', { token: other.token, body: trace() })
-    await test.fetch('DELETE', `/v1/knowledge/${gone.json.data.id}`, { token: other.token })
+    const deleted = await test.fetch('POST', '/v1/knowledge', { token: other.token, body: trace() })
+    await test.fetch('DELETE', `/v1/knowledge/${deleted.json.data.id}`, { token: other.token })
     const response = await send(token, [
       trace(),
       { ...trace(), surprise: 1 },
       injection,
       trace({ id: theirs.json.data.id }),
-      trace({ id: gone.json.data.id }),
+      trace({ id: deleted.json.data.id }),
       trace({}, { agent_id: other.id }),
       trace({ id: chosenId('trace', 'batch-twice') }),
       trace({ id: chosenId('trace', 'batch-twice') }),
@@ -208,9 +208,9 @@ describe('concurrency', () => {
     const [one, other] = [await pro(), await pro()]
     const ids = Array.from({ length: 60 }, (_, n) => chosenId('trace', `rival-${n}`))
     const units = ids.map((id) => trace({ id }))
-    const told = await Promise.all([send(one.token, units), send(other.token, units.toReversed())])
-    expect(told.map(({ status }) => status)).toEqual([200, 200])
-    expect(told[0].json.stored + told[1].json.stored).toBe(60)
+    const reported = await Promise.all([send(one.token, units), send(other.token, units.toReversed())])
+    expect(reported.map(({ status }) => status)).toEqual([200, 200])
+    expect(reported[0].json.stored + reported[1].json.stored).toBe(60)
     expect(await test.db.prisma.unit.count({ where: { id: { in: ids } } })).toBe(60)
   })
 

@@ -104,10 +104,10 @@ describe('rectification (GDPR art. 16)', () => {
       data: { approvedBy: 'user:somebody', approvedAt: new Date() },
     })
     await correct(id, { unit: { name: 'Restore a backup safely' } })
-    const wordings = await test.db.prisma.sopVersion.findMany({ where: { unitId: id } })
-    expect(wordings).toHaveLength(1)
-    expect(wordings[0]).toMatchObject({ version: 1, approvedBy: null, approvedAt: null })
-    expect(wordings[0]?.document).toMatchObject({ name: 'Restore a backup safely' })
+    const versions = await test.db.prisma.sopVersion.findMany({ where: { unitId: id } })
+    expect(versions).toHaveLength(1)
+    expect(versions[0]).toMatchObject({ version: 1, approvedBy: null, approvedAt: null })
+    expect(versions[0]?.document).toMatchObject({ name: 'Restore a backup safely' })
   })
 
   it('of a quarantined unit keeps it in quarantine', async () => {

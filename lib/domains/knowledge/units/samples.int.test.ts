@@ -87,15 +87,15 @@ function removedFrom(sent: string, stored: string): string[] | undefined {
   const text = sent.normalize('NFC')
   const bare = withoutSpaces(stored)
   const removed: string[] = []
-  let kept = ''
+  let retained = ''
   let from = 0
   for (const { 0: piece, index } of text.matchAll(markup)) {
-    kept += text.slice(from, index)
+    retained += text.slice(from, index)
     from = index + piece.length
-    if (bare.startsWith(withoutSpaces(kept + piece))) kept += piece
+    if (bare.startsWith(withoutSpaces(retained + piece))) retained += piece
     else removed.push(piece)
   }
-  return withoutSpaces(kept + text.slice(from)) === bare ? removed : undefined
+  return withoutSpaces(retained + text.slice(from)) === bare ? removed : undefined
 }
 
 interface Difference {
@@ -162,13 +162,13 @@ describe(`real input: ${origin}`, () => {
     console.table(table)
     const sum = (numbers: number[]): number => numbers.reduce((one, other) => one + other, 0)
     const lengths = new Map(units.map((unit) => [idOf(unit), textOf(unit).length]))
-    const [all, gone] = [sum([...lengths.values()]), sum(table.map(({ characters }) => characters))]
+    const [all, deleted] = [sum([...lengths.values()]), sum(table.map(({ characters }) => characters))]
     const fields = sum(units.map((unit) => leaves(unit).size))
     console.info(
-      `${origin}: ${units.length} units; ${table.length} of ${fields} fields and ${gone} of ${all} characters differ`,
+      `${origin}: ${units.length} units; ${table.length} of ${fields} fields and ${deleted} of ${all} characters differ`,
     )
     expect(table.length / fields).toBeLessThan(isThere ? 0.01 : 0.2)
-    expect(gone / all).toBeLessThan(isThere ? 0.03 : 0.2)
+    expect(deleted / all).toBeLessThan(isThere ? 0.03 : 0.2)
     // Only web pages fetched by agents consist of markup to a large part.
     for (const { id, characters } of table)
       expect(characters / (lengths.get(id) ?? 0)).toBeLessThan(isThere ? 0.04 : 0.4)

@@ -41,8 +41,8 @@ it('concurrent contributions share transactions, and each has its own unit, time
   }
   const entries = await entriesOf(id)
   expect(entries.map(({ resourceId }) => resourceId).sort()).toEqual(ids.toSorted())
-  const wordings = await test.db.prisma.sopVersion.findMany({ where: { unitId: { in: ids } } })
-  expect(wordings).toHaveLength(10)
+  const versions = await test.db.prisma.sopVersion.findMany({ where: { unitId: { in: ids } } })
+  expect(versions).toHaveLength(10)
   // Which gains fit below the daily cap depends on the order in which the contributions arrive.
   const { score = 0 } = (await test.db.prisma.reputation.findUnique({ where: { agentId: id } })) ?? {}
   expect(score).toBeLessThanOrEqual(dailyCaps.all + 1e-9)

@@ -38,7 +38,7 @@ export const insertVote = statement('knowledge.insert-vote', {
     VALUES ($unit, $voter, $owner, $valid, 0, $feedback, $network, $now) ON CONFLICT DO NOTHING`,
 })
 
-const [voice, counted] = [voteIdentitySql('v', 'v.voter_id', 'a'), voteIdentitySql('k', 'k.voter_id', 'b')]
+const [voteIdentity, counted] = [voteIdentitySql('v', 'v.voter_id', 'a'), voteIdentitySql('k', 'k.voter_id', 'b')]
 /**
  * Uncounted votes `v` of agents `a` that count by now ($oldEnough is `bornBefore`), unless the same voice already counted on the unit. Votes
  * of erased agents are excluded.
@@ -46,15 +46,15 @@ const [voice, counted] = [voteIdentitySql('v', 'v.voter_id', 'a'), voteIdentityS
 const due = `unit_votes v JOIN agent_owners a ON a.id = v.voter_id
   WHERE v.weight = 0 AND ${isHeardSql('v.voter_id', 'a', '$oldEnough')} AND NOT EXISTS (
     SELECT FROM unit_votes k LEFT JOIN agent_owners b ON b.id = k.voter_id
-    WHERE k.unit_id = v.unit_id AND k.weight > 0 AND ${counted} = ${voice})`
+    WHERE k.unit_id = v.unit_id AND k.weight > 0 AND ${counted} = ${voteIdentity})`
 
 /** The first due vote of each voice on the unit, with the reputation of the voter. */
 export const dueVotesOfUnit = statement('knowledge.due-votes-of-unit', {
   takes: { oldEnough: 'timestamptz', unit: 'text' },
   returns: { voter_id: 'text', owner_key: 'text', valid: 'bool', reputation: 'float8' },
-  sql: `SELECT DISTINCT ON (${voice}) v.voter_id, v.owner_key, v.valid,
+  sql: `SELECT DISTINCT ON (${voteIdentity}) v.voter_id, v.owner_key, v.valid,
       coalesce((SELECT score FROM reputation r WHERE r.agent_id = v.voter_id), 0) AS reputation
-    FROM ${due} AND v.unit_id = $unit ORDER BY ${voice}, v.at, v.owner_key`,
+    FROM ${due} AND v.unit_id = $unit ORDER BY ${voteIdentity}, v.at, v.owner_key`,
 })
 /** The next units with due votes, in the order of their ids. */
 export const unitsWithDueVotes = statement('knowledge.units-with-due-votes', {

@@ -44,12 +44,12 @@ interface NumberGroups {
   gaps: string[]
 }
 const gap = /(?:[ \u00a0\u202f]{1,2}|[-.\u2010-\u2013]|[ \t]{0,4}\r?\n[ \t>*]{0,6})(?=\d)/y
-const most = 6
+const max = 6
 
 /** Groups of digits from here, at most six and none longer than a card number, with the text between them. */
 function groupsFrom(text: string, start: number): NumberGroups {
   const groups: NumberGroups = { digits: [], ends: [], gaps: [] }
-  for (let at = start; groups.digits.length < most; ) {
+  for (let at = start; groups.digits.length < max; ) {
     let end = at
     while (end - at < 20 && isDigit(text, end)) end += 1
     if (end === at) break

@@ -192,7 +192,7 @@ const forms = {
   cell: [String.raw`[*_\x60]{0,3}[ \t]{0,20}\|[ \t]{0,20}[*_\x60]{0,3}`],
 }
 /** Between a name that has no other meaning and a value that can be nothing but a password. The last one requires a line of its own. */
-const loose = [
+const unreferenced = [
   String.raw`${closing}[ \t]{0,4}[–—|~›»→-]{1,2}>?[ \t]{1,4}`,
   String.raw`${closing}[ \t]{0,2};[ \t]{0,4}`,
   String.raw`\][:：]?[ \t]{1,4}`,
@@ -207,7 +207,7 @@ const compiled = (list: readonly string[]) => new RegExp(list.map((form) => `(?:
 const operatorAt = compiled(forms.operator)
 const placeAt = compiled([...forms.operator, ...forms.place])
 const cellAt = compiled(forms.cell)
-const looseAt = compiled(loose)
+const looseAt = compiled(unreferenced)
 const lineAt = compiled([looseLine])
 const lineEnd = /["'\x60*_]{0,3}[ \t]{0,8}(?:\r?\n|$)/y
 const inTable = /(?:^|\n)[ \t>]{0,8}\|[^\n]{0,60}$/
@@ -350,7 +350,7 @@ export function assignedSecretAt(text: string, keyword: string, start: number): 
   if (!isPassword && (identifier.test(lead) || /(?:[a-z]Id|[_-]id)[_-]?$/.test(lead))) return undefined
   if (otherName.test(lead) || resource.test(lead)) return undefined
 
-  const judge = (written: Written | undefined, isSentence: boolean): AssignedSecret | undefined => {
+  const decide = (written: Written | undefined, isSentence: boolean): AssignedSecret | undefined => {
     if (written === undefined || isCode(text, written)) return undefined
     const value = unescaped(text.slice(written.start, written.end))
     if (!written.isQuoted && isOwnMember(value, text.slice(Math.max(0, start - 48), nameStop ?? end))) return undefined
@@ -382,12 +382,12 @@ export function assignedSecretAt(text: string, keyword: string, start: number): 
     const written = valueAt(text, assigned, isQuery ? '&#' : '')
     // A comparison with a variable assigns nothing.
     const isCompared = written?.isQuoted === false && /={2,3}\s*$/.test(text.slice(nameStop ?? end, assigned))
-    const found = isCompared ? undefined : judge(written, false)
+    const found = isCompared ? undefined : decide(written, false)
     if (found || isShort) return found
   }
   if (optionBefore.test(lead)) {
     const gap = endOf(optionGap, text, nameStop ?? end)
-    const found = gap === undefined ? undefined : judge(valueAt(text, gap), false)
+    const found = gap === undefined ? undefined : decide(valueAt(text, gap), false)
     if (found) return found
   }
   if (!isPassword && !/(?:api|secret|access|auth|api-)[ _-]?$|^[^\0-\x7f]/iu.test(isSpaced ? keyword : lead))
@@ -396,13 +396,13 @@ export function assignedSecretAt(text: string, keyword: string, start: number): 
   const sentence = endOf(inSentence, text, nameStop ?? end)
   // After the end of a quoted value, the next line assigns to another name.
   const isNextLine = sentence !== undefined && /["'`][;,]?[^\S\n]*\n/.test(text.slice(nameStop ?? end, sentence))
-  const found = sentence === undefined || isNextLine ? undefined : judge(valueAt(text, sentence), true)
+  const found = sentence === undefined || isNextLine ? undefined : decide(valueAt(text, sentence), true)
   if (found || !isPassword) return found
   // Scripts without spaces: `密码Tr0ub4dor8xQ9`.
-  if (isSpaced && isAlphanumeric(text, end)) return judge(valueAt(text, end), true)
+  if (isSpaced && isAlphanumeric(text, end)) return decide(valueAt(text, end), true)
   // A word of such a script may say what the password is for: `密码账号：x`.
   const compound = isSpaced ? endOf(compoundAt, text, end) : undefined
-  const ofCompound = compound === undefined ? undefined : judge(valueAt(text, compound), true)
+  const ofCompound = compound === undefined ? undefined : decide(valueAt(text, compound), true)
   if (ofCompound) return ofCompound
   const last = nameStop ?? end
   const more = endOf(moreWords, text, last)
@@ -411,10 +411,10 @@ export function assignedSecretAt(text: string, keyword: string, start: number): 
       endOf(looseAt, text, stop) ??
       (stop === last ? undefined : endOf(placeAt, text, stop)) ??
       (inTable.test(text.slice(Math.max(0, start - 64), start)) ? endOf(cellAt, text, stop) : undefined)
-    const value = place === undefined ? undefined : judge(valueAt(text, place), true)
+    const value = place === undefined ? undefined : decide(valueAt(text, place), true)
     if (value) return value
     const line = endOf(lineAt, text, stop)
-    const alone = line === undefined ? undefined : judge(valueAt(text, line), true)
+    const alone = line === undefined ? undefined : decide(valueAt(text, line), true)
     if (alone && endOf(lineEnd, text, alone.end) !== undefined) return alone
   }
   return undefined

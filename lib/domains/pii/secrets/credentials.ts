@@ -351,10 +351,10 @@ export class CredentialScanner {
   }
 
   #tell(until: number): CredentialSpan[] {
-    const told = this.#told
+    const reported = this.#told
     const offset = this.#offset
     const text = this.#buffer.includes('\\') ? this.#buffer.replace(/\\[nrt]/g, '  ') : this.#buffer
-    const spans = credentialSpans(text).filter(({ start }) => start >= told && start < until)
+    const spans = credentialSpans(text).filter(({ start }) => start >= reported && start < until)
     const keep = Math.max(0, until - behind)
     this.#buffer = this.#buffer.slice(keep)
     this.#told = until - keep

@@ -100,8 +100,8 @@ export const isPublishedValue = (value: string): boolean => {
     return true
   const rest = value.replace(published, '').replace(/[^\p{L}\p{N}]/gu, '')
   // A rest of letters and digits is what makes a password secret, as in `pa55w0rd` with an ending.
-  const most = /\p{L}/u.test(rest) && /\d/.test(rest) ? 3 : 4
-  return rest.length <= Math.min(most, value.length / 3) && !/\p{L}\d\p{L}/u.test(rest)
+  const max = /\p{L}/u.test(rest) && /\d/.test(rest) ? 3 : 4
+  return rest.length <= Math.min(max, value.length / 3) && !/\p{L}\d\p{L}/u.test(rest)
 }
 
 /** People type passwords on Latin keyboards. */

@@ -216,11 +216,11 @@ function isVaried(indices: Int16Array, from: number, length: number): boolean {
   const last = from + length - 1
   return different === 2 && indices.indexOf(indices[last] ?? -1, from) === last
 }
-/** Length of the longest phrase of at most `most` words that starts here; undefined if there is none. */
-function phraseLength(indices: Int16Array, from: number, most: number): number | undefined {
-  pack(indices, from, from + most)
+/** Length of the longest phrase of at most `max` words that starts here; undefined if there is none. */
+function phraseLength(indices: Int16Array, from: number, max: number): number | undefined {
+  pack(indices, from, from + max)
   for (const length of lengths)
-    if (length <= most && isVaried(indices, from, length) && !isListing(indices, from, length) && hasChecksum(length))
+    if (length <= max && isVaried(indices, from, length) && !isListing(indices, from, length) && hasChecksum(length))
       return length
   return undefined
 }
@@ -228,11 +228,11 @@ function phraseLength(indices: Int16Array, from: number, most: number): number |
 const sortsWithin = (sorts: Int16Array, from: number, length: number): Set<number> =>
   new Set(sorts.subarray(from + 1, from + length))
 /** Whether the gap before the first word, or one after twelve words or more, differs in kind from the gaps within. */
-function mayBeOne(sorts: Int16Array, from: number, most: number, isEnd: boolean): boolean {
+function mayBeOne(sorts: Int16Array, from: number, max: number, isEnd: boolean): boolean {
   const [second, third] = [sorts[from + 1], sorts[from + 2]]
   const isWithin = (at: number) => sorts[at] === second || sorts[at] === third
   if (!isWithin(from)) return true
-  for (let at = from + shortest; at <= from + Math.min(most, longest); at++) {
+  for (let at = from + shortest; at <= from + Math.min(max, longest); at++) {
     if (at >= sorts.length) return isEnd
     if (!isWithin(at)) return true
   }
@@ -314,10 +314,10 @@ export class SeedRun {
         from = known
         continue
       }
-      const most = Math.min(known, even[from + 1] ?? 0) - from
-      if (most < shortest) continue
-      if (indices.length > maxTried && !mayBeOne(sorts, from, most, isEnd)) continue
-      const length = phraseLength(indices, from, most)
+      const max = Math.min(known, even[from + 1] ?? 0) - from
+      if (max < shortest) continue
+      if (indices.length > maxTried && !mayBeOne(sorts, from, max, isEnd)) continue
+      const length = phraseLength(indices, from, max)
       if (length === undefined || sortsWithin(sorts, from, length).size > maxSorts) continue
       const start = this.#starts[from] ?? 0
       // One in sixteen rows of twelve frequent characters has a valid checksum.

@@ -75,8 +75,8 @@ it('an email that is sent concurrently with the last one is deleted', async () =
 it('the receipt of an erasure with records under legal hold lists the emails that may follow', async () => {
   const person = await personWithPassword(test)
   const agent = await issuedAgent(test, ['admin'])
-  const kept = await issuedAgent(test, ['read'], { owner: person })
-  const body = { kind: 'agent', target_id: kept.id, reason: 'a court asked for it' }
+  const retained = await issuedAgent(test, ['read'], { owner: person })
+  const body = { kind: 'agent', target_id: retained.id, reason: 'a court asked for it' }
   expect((await test.fetch('POST', '/v1/holds', { token: agent.token, body })).status).toBe(201)
   const { id, receipt_id } = (await file(person, { kinds: ['erasure'], grace: 'now' })).json.data
   await drain(test, { except })

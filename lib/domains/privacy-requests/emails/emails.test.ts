@@ -29,7 +29,7 @@ const facts: EmailFacts = {
   isParticipant: false,
   isUnconnected: false,
 }
-const told = (event: string): EmailTimelineEntry => ({
+const reported = (event: string): EmailTimelineEntry => ({
   event,
   at,
   note: 'The <reason>.',
@@ -47,7 +47,7 @@ describe('emails', () => {
   test.each(languages.flatMap((locale) => events.map((event) => ({ locale, event }))))(
     '$locale, $event: text and HTML contain the same words, and markup is escaped',
     ({ locale, event }) => {
-      const content = requestEmail(locale, [told(event)], facts)
+      const content = requestEmail(locale, [reported(event)], facts)
       const words = content?.html
         .replace(/<title>.*<\/title>|<[^>]+>/g, '')
         .replace(/&#(\d+);/g, (_, code) => String.fromCodePoint(Number(code)))
@@ -63,7 +63,7 @@ describe('emails', () => {
   it.each(languages)(
     'emails in %s contain all events of a transaction under the subject line of the last event',
     (locale) => {
-      const content = requestEmail(locale, [told('received'), told('verified'), told('waiting')], {
+      const content = requestEmail(locale, [reported('received'), reported('verified'), reported('waiting')], {
         ...facts,
         kinds: requestKinds,
       })
@@ -78,7 +78,7 @@ describe('emails', () => {
     return `${content?.subject}\n${content?.text}`
   }
   const by = (event: string, details: EmailTimelineEntry['details']): EmailTimelineEntry => ({
-    ...told(event),
+    ...reported(event),
     note: null,
     details,
   })
@@ -96,17 +96,20 @@ describe('emails', () => {
     },
   )
   it.each(languages)('emails in %s list what remains in effect when an erasure is cancelled', (locale) => {
-    const text = textOf(locale, [told('cancelled')], { kinds: requestKinds, stays: ['rectification', 'restriction'] })
+    const text = textOf(locale, [reported('cancelled')], {
+      kinds: requestKinds,
+      stays: ['rectification', 'restriction'],
+    })
     expect(text).toMatch(says(locale, /is cancelled.*deleted nothing/, /已撤回.*没有删除任何数据/))
     expect(text).toMatch(
       says(locale, /remain in effect: the corrections; the restriction/, /仍然有效：已更正的内容；限制处理/),
     )
     expect(text).not.toMatch(says(locale, /as before/, /照旧/))
-    expect(textOf(locale, [told('cancelled')])).not.toMatch(says(locale, /remain in effect/, /仍然有效/))
+    expect(textOf(locale, [reported('cancelled')])).not.toMatch(says(locale, /remain in effect/, /仍然有效/))
   })
   it.each(languages)('emails in %s name a contact for the copy when the account is closed', (locale) => {
     const text = (privacyEmail: string | null, isClosed: boolean) =>
-      textOf(locale, [told('copy_ready')], { privacyEmail, isClosed })
+      textOf(locale, [reported('copy_ready')], { privacyEmail, isClosed })
     const signIn = says(locale, /Sign in to download it/, /登录后可以取得/)
     expect(text('privacy@kp.example', true)).toContain('privacy@kp.example')
     expect(text(null, true)).toMatch(says(locale, /operator of this installation/, /运营者/))
@@ -117,37 +120,37 @@ describe('emails', () => {
     for (const event of ['waiting', 'copy_ready', 'copy_failed']) {
       const condition = says(locale, /downloaded the copy|deletion waits for it/, /取得|等待副本/)
       expect(
-        textOf(locale, [told(event)], { waitsForCopy: true })
+        textOf(locale, [reported(event)], { waitsForCopy: true })
           .split('\n')
           .slice(1)
           .join('\n'),
       ).toMatch(condition)
     }
-    const alone = textOf(locale, ['waiting', 'copy_ready', 'copy_failed'].map(told))
+    const alone = textOf(locale, ['waiting', 'copy_ready', 'copy_failed'].map(reported))
     expect(alone).not.toMatch(
       says(locale, /until you have downloaded|once you have downloaded|waits for it/, /您取得|等待/),
     )
   })
   it.each(languages)('emails in %s name the agent when only one agent is erased', (locale) => {
     for (const event of ['waiting', 'reminded', 'verifying']) {
-      const text = textOf(locale, [told(event)], { isAgent: true, agentId: 'agent-7' })
+      const text = textOf(locale, [reported(event)], { isAgent: true, agentId: 'agent-7' })
       expect(text).toContain('agent-7')
       expect(text).not.toMatch(says(locale, /your data (is|will be) deleted/i, /^您的数据/))
     }
   })
   it.each(languages)('emails in %s omit the grace period when the erasure begins immediately', (locale) => {
-    const text = textOf(locale, [told('verified'), told('waiting'), by('running', { run_id: 'run_1' })])
+    const text = textOf(locale, [reported('verified'), reported('waiting'), by('running', { run_id: 'run_1' })])
     expect(text).toMatch(says(locale, /cannot be cancelled/, /无法撤回/))
     expect(text).not.toMatch(says(locale, /Until then/, /在此之前/))
   })
   it.each(languages)(
     'emails in %s report a failure once, with its effect on data, and that admins are notified',
     (locale) => {
-      const begun = textOf(locale, [told('failed')], { hasBegun: true })
+      const begun = textOf(locale, [reported('failed')], { hasBegun: true })
       expect(begun).toMatch(says(locale, /already deleted stays deleted/, /已删除的不会恢复/))
       expect(begun).not.toMatch(says(locale, /No data was lost/, /没有丢失/))
       const told_ = says(locale, /administrators have been notified/g, /(通知|获知)/g)
-      expect(textOf(locale, [told('copy_failed'), told('failed')]).match(told_)).toHaveLength(1)
+      expect(textOf(locale, [reported('copy_failed'), reported('failed')]).match(told_)).toHaveLength(1)
     },
   )
   it.each(languages)(
@@ -176,19 +179,21 @@ describe('emails', () => {
     'emails in %s about receipt and refusal contain the contact address for questions, if one is configured',
     (locale) => {
       for (const event of ['received', 'rejected']) {
-        expect(textOf(locale, [told(event)], { privacyEmail: 'privacy@kp.example' })).toContain('privacy@kp.example')
-        expect(textOf(locale, [told(event)])).not.toMatch(says(locale, /Questions/, /如有疑问/))
+        expect(textOf(locale, [reported(event)], { privacyEmail: 'privacy@kp.example' })).toContain(
+          'privacy@kp.example',
+        )
+        expect(textOf(locale, [reported(event)])).not.toMatch(says(locale, /Questions/, /如有疑问/))
       }
     },
   )
 
   it('requestEmail returns undefined for events without an email', () => {
-    expect(requestEmail('en', [told('comment'), told('overdue')], facts)).toBeUndefined()
+    expect(requestEmail('en', [reported('comment'), reported('overdue')], facts)).toBeUndefined()
   })
 
   it.each(languages)('emails in %s about a refusal or extension name the authority and the court', (locale) => {
     for (const event of ['rejected', 'part_refused', 'extended'])
-      expect(requestEmail(locale, [told(event)], facts)?.text).toMatch(
+      expect(requestEmail(locale, [reported(event)], facts)?.text).toMatch(
         locale === 'en' ? /complaint.*judicial/s : /投诉.*司法/s,
       )
   })

@@ -60,8 +60,8 @@ async function closeOthers(
 
 /** Adds the event only once; the clock job calls this every minute. */
 async function blocked(work: RequestWork, row: RequestRow): Promise<RequestRow> {
-  const told = await work.tx.privacyRequestEvent.count({ where: { requestId: row.id, event: 'blocked' } })
-  if (told === 0) await note(work, row, { event: 'blocked', details: { reason: 'last_admin' }, by: 'system' })
+  const reported = await work.tx.privacyRequestEvent.count({ where: { requestId: row.id, event: 'blocked' } })
+  if (reported === 0) await note(work, row, { event: 'blocked', details: { reason: 'last_admin' }, by: 'system' })
   return row
 }
 

@@ -33,9 +33,9 @@ it('an erasure under a hold on the person erases nothing, restores access with a
     outcome: { nothing_erased: true, erased: 0, holds: hold, ground: 'legal_obligation' },
   })
   expect(view.timeline.at(-1)).toMatchObject({ event: 'kept_whole', details: { nothing_erased: true, holds: hold } })
-  const told = kit.emailsTo(person.email).at(-1)
-  expect(told?.subject).toBe('Nothing was deleted: your data is under a legal hold')
-  expect(told?.text).toMatch(/could not delete anything[\s\S]*as before[\s\S]*complaint/)
+  const notified = kit.emailsTo(person.email).at(-1)
+  expect(notified?.subject).toBe('Nothing was deleted: your data is under a legal hold')
+  expect(notified?.text).toMatch(/could not delete anything[\s\S]*as before[\s\S]*complaint/)
   expect(JSON.stringify(kit.emailsTo(person.email))).not.toMatch(
     /is deleted,? and (?:verified|every store)|\/receipts\/|Case 7/,
   )

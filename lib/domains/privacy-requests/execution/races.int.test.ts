@@ -48,14 +48,14 @@ describe('concurrent calls', () => {
       n % 2 === 0
         ? await Promise.all([cancel(), kit.clockJob()])
         : (await Promise.all([kit.clockJob(), cancel()])).reverse()
-    const told = cancelled ?? { status: 0, json: {} }
+    const notified = cancelled ?? { status: 0, json: {} }
     const { state, timeline } = await kit.adminRead(id)
     const ran = timeline.some(({ to }: { to: string }) => to === 'running')
-    expect([state, ran]).toEqual(told.status === 200 ? ['cancelled', false] : ['running', true])
+    expect([state, ran]).toEqual(notified.status === 200 ? ['cancelled', false] : ['running', true])
     expect(await kit.test.db.prisma.erasureRun.count({ where: { requestId: id } })).toBe(ran ? 1 : 0)
-    if (told.status === 200)
+    if (notified.status === 200)
       expect((await kit.test.fetch('GET', '/v1/auth/me', { token: agent.token })).status).toBe(200)
-    else expect(statusAndCode(told)).toEqual([409, 'wrong_state'])
+    else expect(statusAndCode(notified)).toEqual([409, 'wrong_state'])
     await kit.work()
   })
 

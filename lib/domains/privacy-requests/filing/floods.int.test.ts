@@ -130,8 +130,8 @@ describe('a copy that failed', () => {
       if (copy.state === 'running') await givenUp(copy.outcome.export_id)
     }
     await kit.work()
-    const told = kit.emailsTo(person.email).filter(({ text }) => text.includes('We could not create the copy'))
-    expect(told).toHaveLength(1)
+    const notified = kit.emailsTo(person.email).filter(({ text }) => text.includes('We could not create the copy'))
+    expect(notified).toHaveLength(1)
   })
 
   it('is abandoned when the subject expedites the erasure, and the request completes', async () => {

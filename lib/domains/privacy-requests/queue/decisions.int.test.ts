@@ -205,7 +205,7 @@ describe('decisions of admins', () => {
   it('assign accepts only admins, and assignments and comments are neither visible to the subject nor emailed', async () => {
     const { person, id } = await byMail()
     await kit.work()
-    const letters = kit.emailsTo(person.email).length
+    const emails = kit.emailsTo(person.email).length
     expect((await kit.asAdmin(id, 'assign', { account_id: person.accountId })).status).toBe(422)
     expect((await kit.asAdmin(id, 'assign', { account_id: kit.admin.accountId })).json.data.assigned_to).toBe(
       kit.admin.accountId,
@@ -216,7 +216,7 @@ describe('decisions of admins', () => {
     expect(seen.timeline.map(({ event }: { event: string }) => event)).toEqual(['received', 'link_sent'])
     expect(JSON.stringify(seen)).not.toContain('Legal')
     await kit.work()
-    expect(kit.emailsTo(person.email)).toHaveLength(letters)
+    expect(kit.emailsTo(person.email)).toHaveLength(emails)
   })
 })
 

@@ -39,7 +39,7 @@ export async function refuse(
   refuseClosed(given)
   let row = given
   const isObjecting = requestPartOf(row, 'objection')?.state === 'running'
-  const told = { details: { ground, ...(isObjecting && { lifted: true }) }, note: reason }
+  const reported = { details: { ground, ...(isObjecting && { lifted: true }) }, note: reason }
   const isWhole = isCancellable(StateName.parse(row.state))
   const open = row.parts.filter(({ state }) => state === 'pending' || state === 'running')
   const refusable = isWhole ? open : open.filter(({ kind }) => kind === 'rectification' || kind === 'objection')
@@ -49,11 +49,11 @@ export async function refuse(
     row = await setPart(work, row, KindName.parse(kind), 'refused', { ground, waits_for: null })
   }
   if (!isWhole) {
-    row = await change(work, row, { event: 'part_refused', ...told })
+    row = await change(work, row, { event: 'part_refused', ...reported })
     return conclude(work, row)
   }
   if (row.state === 'waiting') await unsuspend(deps, work, row)
-  return change(work, row, { event: 'rejected', to: 'rejected', ...told })
+  return change(work, row, { event: 'rejected', to: 'rejected', ...reported })
 }
 
 const extensionFaults = {
@@ -146,11 +146,11 @@ export async function retry(
   deps: PrivacyDeps,
   work: RequestWork,
   given: RequestRow,
-  holder?: string,
+  dataSource?: string,
 ): Promise<RequestRow> {
   refuseClosed(given)
   const hasFailed = given.parts.filter(({ state }) => state === 'failed').map(({ kind }) => kind)
-  const isErasing = given.runId !== null && (await deps.erasures.retry(work.tx, given.runId, holder, work.now))
+  const isErasing = given.runId !== null && (await deps.erasures.retry(work.tx, given.runId, dataSource, work.now))
   if (!isErasing && hasFailed.every((kind) => kind === 'erasure'))
     throw wrong(given, 'no part of it has failed or is stuck')
   let row = given
@@ -158,7 +158,7 @@ export async function retry(
   row = await restartParts(deps, work, row)
   if (isErasing && requestPartOf(row, 'erasure')?.state === 'failed')
     row = await setPart(work, row, 'erasure', 'running')
-  return change(work, row, { event: 'retried', details: { holder: holder ?? null }, isSilent: true })
+  return change(work, row, { event: 'retried', details: { holder: dataSource ?? null }, isSilent: true })
 }
 
 /** Records that an admin carried out the part. After an upheld objection, processing stays restricted. */

@@ -62,9 +62,9 @@ describe.skipIf(!(await isRedisInstalled()))('the cache data source', () => {
     await client.flushDb()
     const { cache } = test.app.stored
     const { project, conversation, message, other, content, scope } = await talk()
-    const told = `app:told:${conversation.id}`
-    await client.set(told, 'x')
-    await reported(test, project, project.owner, [{ source_id: message.id, store: 'cache', ref: told }])
+    const answers = `app:told:${conversation.id}`
+    await client.set(answers, 'x')
+    await reported(test, project, project.owner, [{ source_id: message.id, store: 'cache', ref: answers }])
     await client.set(`app:answer:${message.id}:2`, 'x')
     await client.hSet('app:hash', 'of', `["${message.id}"]`)
     await client.rPush('app:list', JSON.stringify({ project: project.id, prompt: content }))
@@ -74,13 +74,13 @@ describe.skipIf(!(await isRedisInstalled()))('the cache data source', () => {
     await cache.set('counts', '2', { ttl, about: [project.id] })
     const stays = [`app:answer:${other.id}`, 'app:innocent', 'app:of-another-tenant', `app:project:${project.id}`]
     for (const key of stays) await client.set(key, 'x')
-    const verdicts = await test.db.transaction(
+    const decisions = await test.db.transaction(
       async (tx) => (await dataSource().explain?.(scope, tx, test.clock.now()))?.verdicts ?? [],
     )
-    const gone = [told, `app:answer:${message.id}:2`, 'app:hash', 'app:list', 'kp:cache:opaque']
+    const deleted = [answers, `app:answer:${message.id}:2`, 'app:hash', 'app:list', 'kp:cache:opaque']
     const near = [`app:history:${conversation.id}`, 'kp:cache:counts']
-    expect(verdicts.filter(({ verdict }) => verdict === 'deleted').map(({ id }) => id)).toEqual(
-      [...gone, ...near].sort(),
+    expect(decisions.filter(({ verdict }) => verdict === 'deleted').map(({ id }) => id)).toEqual(
+      [...deleted, ...near].sort(),
     )
     const { items, watched } = await planOf(scope)
     expect(items).toHaveLength(7)
@@ -108,8 +108,8 @@ describe.skipIf(!(await isRedisInstalled()))('the cache data source', () => {
     const group = `fund-${newId('x').slice(-9)}-7`
     await test.db.prisma.project.update({ where: { id: project.id }, data: { groupId: group } })
     const paraphrase = 'Nobody would guess whose words these were.'
-    const gone = [project.id, conversation.id, thread, group].map((id) => `app:answers:${id}:1`)
-    for (const key of gone) await client.set(key, paraphrase, { EX: ttl })
+    const deleted = [project.id, conversation.id, thread, group].map((id) => `app:answers:${id}:1`)
+    for (const key of deleted) await client.set(key, paraphrase, { EX: ttl })
     await client.hSet(`app:search:${project.id}`, 'a question', paraphrase)
     await client.expire(`app:search:${project.id}`, ttl)
     const foreign = [
@@ -169,15 +169,15 @@ describe.skipIf(!(await isRedisInstalled()))('the cache data source', () => {
     async (id) => {
       await client.flushDb()
       const { project, scope, stored } = await talk(id)
-      const told = `app:${project.id}:told`
+      const answers = `app:${project.id}:told`
       const stays = [`app:${id}:1`, 'app:role', 'kp:cache:other', 'kp:cache:theirs']
       await client.set(`app:${id}:1`, 'x')
       await client.set('app:role', JSON.stringify({ role: id }))
       await test.app.stored.cache.set('other', `of a ${id}`, { ttl, about: [newId('msg')] })
       await test.app.stored.cache.set('own', 'x', { ttl, about: [stored] })
       await test.app.stored.cache.set('theirs', 'x', { ttl, about: [id] })
-      await client.set(told, 'x')
-      await reported(test, project, project.owner, [{ source_id: id, store: 'cache', ref: told }])
+      await client.set(answers, 'x')
+      await reported(test, project, project.owner, [{ source_id: id, store: 'cache', ref: answers }])
       const { all: items } = await planOf(scope)
       await erased(scope, items)
       expect(await left(scope, items)).toBe(0)
@@ -188,9 +188,9 @@ describe.skipIf(!(await isRedisInstalled()))('the cache data source', () => {
   it('erase deletes a late entry with an id that a client chose when a pointer names another entry', async () => {
     await client.flushDb()
     const { project, scope } = await talk('message-1')
-    const told = `app:${project.id}:told`
-    await client.set(told, 'x')
-    await reported(test, project, project.owner, [{ source_id: 'message-1', store: 'cache', ref: told }])
+    const answers = `app:${project.id}:told`
+    await client.set(answers, 'x')
+    await reported(test, project, project.owner, [{ source_id: 'message-1', store: 'cache', ref: answers }])
     const { all: items } = await planOf(scope)
     await client.set(`app:${project.id}:message-1`, 'x')
     await erased(scope, items)
@@ -251,20 +251,20 @@ describe.skipIf(!(await isRedisInstalled()))('the cache data source', () => {
   it('residue finds a reported key by its hash, and reused returns the key when another message names it', async () => {
     await client.flushDb()
     const { project, message, other, scope } = await talk()
-    const told = `app:${project.id}:what was asked`
+    const answers = `app:${project.id}:what was asked`
     const report = (source_id: string) =>
-      reported(test, project, project.owner, [{ source_id, store: 'cache', ref: told }])
-    await client.set(told, 'x')
+      reported(test, project, project.owner, [{ source_id, store: 'cache', ref: answers }])
+    await client.set(answers, 'x')
     await report(message.id)
     const { all } = await planOf(scope)
     const [item = ''] = all.filter((one) => one.startsWith('key:'))
     await erased(scope, all)
     expect(await keys()).toEqual([])
     await test.db.prisma.message.update({ where: { id: message.id }, data: { erasingSince: test.clock.now() } })
-    await client.set(told, 'again')
+    await client.set(answers, 'again')
     const reused = (one: string) =>
       test.db.transaction(async (tx) => dataSource().reused?.([one], tx, test.clock.now()))
-    const former = `key:${told}`
+    const former = `key:${answers}`
     for (const one of [item, former]) expect([await left(nobody, [one]), await reused(one)]).toEqual([1, []])
     await report(other.id)
     for (const one of [item, former]) expect(await reused(one)).toEqual([one])

@@ -111,9 +111,9 @@ async function explainEntries(
 ): Promise<Explained> {
   const { sources, whatIsMissing } = ports
   const gathered = await gatherCacheTerms(sources, scope, tx, now)
-  const verdicts = new Map<string, PlannedRecord>()
+  const decisions = new Map<string, PlannedRecord>()
   const add = (id: string, more: Pick<PlannedRecord, 'verdict' | 'reason' | 'found'>, evidence: string[] = []) => {
-    if (!verdicts.has(id)) verdicts.set(id, { store: 'cache', kind: 'key', id, name: null, evidence, ...more })
+    if (!decisions.has(id)) decisions.set(id, { store: 'cache', kind: 'key', id, name: null, evidence, ...more })
   }
   for (const name of gathered.foreign) add(name, { verdict: 'untouched', reason: 'foreign', found: 'pointer' })
   let isPartial = (await whatIsMissing(tx)).length > 0
@@ -129,7 +129,7 @@ async function explainEntries(
     isPartial = true
     for (const name of gathered.names.keys()) add(name, { verdict: 'deleted', reason: 'source', found: 'pointer' })
   }
-  return { verdicts: [...verdicts.values()].sort((one, other) => (one.id < other.id ? -1 : 1)), isPartial }
+  return { verdicts: [...decisions.values()].sort((one, other) => (one.id < other.id ? -1 : 1)), isPartial }
 }
 
 /** The name and all values of a portion of an entry. The values are lines of one text, because words may continue in the next value. */

@@ -164,18 +164,18 @@ async function changesByWords(
     const field = isOwn(entry.name) ? '' : fieldsOf(entry, part)
     const isNamedId = naming !== undefined && mayBeOurKey(value.text)
     if (isNamedId) continue
-    const judged: ValueDecision =
+    const decided: ValueDecision =
       field !== '' && (await sought.wordDecider?.hasErasedWords({ form: 'text', text: field }, ownership))
         ? { decision: 'deleted' }
         : await decidedByWords(sought, part, value, entry.name, naming, ownership)
-    if (judged.decision === 'retained') isRetained = true
-    if (judged.decision === 'deleted') changes.push({ part, to: null })
-    if (judged.decision === 'cut') {
+    if (decided.decision === 'retained') isRetained = true
+    if (decided.decision === 'deleted') changes.push({ part, to: null })
+    if (decided.decision === 'cut') {
       const canCut = entry.isWhole && entry.type !== 'stream' && entry.type !== 'other'
       isCut ||= canCut
-      changes.push({ part, to: canCut ? Buffer.from(judged.text) : null })
+      changes.push({ part, to: canCut ? Buffer.from(decided.text) : null })
     }
-    if (value.form === 'binary' && judged.decision !== 'deleted' && (await ownership()) !== 'elsewhere')
+    if (value.form === 'binary' && decided.decision !== 'deleted' && (await ownership()) !== 'elsewhere')
       unsearched.binary.add(labelOf(entry.name, part.id))
   }
   for (const change of await changesAcross(sought, entry, before, ownership)) {
@@ -314,13 +314,13 @@ export async function scanCache(
     else await visit(rest)
   }, names)
   // If an id occurs in too many entries, only our own entries are changed.
-  const kept = new Set(
+  const retained = new Set(
     followed(
       uncertain.map(({ name }) => name),
       clientChosenIds,
       ownPrefix,
     ),
   )
-  for (const finding of uncertain) if (kept.has(finding.name)) await visit(finding)
+  for (const finding of uncertain) if (retained.has(finding.name)) await visit(finding)
   return unsearched
 }

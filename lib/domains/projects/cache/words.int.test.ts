@@ -129,7 +129,7 @@ describe.skipIf(!(await isRedisInstalled()))('the cache data source and the word
       }
     return all
   }
-  const verdicts = async (of = scope) => {
+  const decisions = async (of = scope) => {
     const explained = await test.db.transaction(async (tx) => source().explain?.(of, tx, test.clock.now()))
     return Object.fromEntries(
       (explained?.verdicts ?? []).map(({ id, verdict, reason }) => [id, `${verdict} ${reason}`]),
@@ -200,7 +200,7 @@ describe.skipIf(!(await isRedisInstalled()))('the cache data source and the word
     await client.rPush(at('list'), ['first', turn, 'last'])
     await client.zAdd(at('zset'), [{ score: 7, value: turn }])
     await client.hSet(at('hash'), { of: turn })
-    expect(await verdicts()).toMatchObject({ [at('turn')]: 'changed cut', [at('list')]: 'changed cut' })
+    expect(await decisions()).toMatchObject({ [at('turn')]: 'changed cut', [at('list')]: 'changed cut' })
     const { counts, residue, later } = await erase()
     expect(await client.get(at('turn'))).toBe(half)
     expect(await client.ttl(at('turn'))).toBeGreaterThan(400)
@@ -243,7 +243,7 @@ describe.skipIf(!(await isRedisInstalled()))('the cache data source and the word
       await client.set(key, values[n] ?? '')
       await reported(test, project, project.owner, [{ source_id: message, store: 'cache', ref: key }])
     }
-    expect(await verdicts()).toEqual(Object.fromEntries(keys.map((key) => [key, 'kept other_author'])))
+    expect(await decisions()).toEqual(Object.fromEntries(keys.map((key) => [key, 'kept other_author'])))
     const { counts, residue, later } = await erase()
     expect(await Promise.all(keys.map((key) => client.get(key)))).toEqual(values)
     expect(counts.retained).toBe(3)
@@ -317,11 +317,11 @@ describe.skipIf(!(await isRedisInstalled()))('the cache data source and the word
     words.addName('Ida Beispiel')
     words.addName('Bo Muster')
     await said('Please ask Bo Muster about the attic.')
-    const [gone, stays] = [`app:${project.id}:gone`, `app:${project.id}:stays`]
-    await client.set(gone, 'Ida Beispiel called.')
+    const [deleted, stays] = [`app:${project.id}:gone`, `app:${project.id}:stays`]
+    await client.set(deleted, 'Ida Beispiel called.')
     await client.set(stays, 'Bo Muster called.')
     const { residue } = await erase(words)
-    expect([await client.get(gone), await client.get(stays)]).toEqual(['called.', 'Bo Muster called.'])
+    expect([await client.get(deleted), await client.get(stays)]).toEqual(['called.', 'Bo Muster called.'])
     expect(await residue()).toBe(0)
   })
 
@@ -485,9 +485,9 @@ describe.skipIf(!(await isRedisInstalled()))('the cache data source and the word
     })
 
     it('residue and erase read the organization from the plan when its rows are deleted', async () => {
-      const gone = { id: `org_${'0'.repeat(22)}`, namespaces: ['gone:'], isAny: false }
-      const items = [`about:${newId('msg')}`, `within:${newId('prj')}`, `within:${JSON.stringify(gone)}`]
-      for (const key of [under(`${gone.id}_1`), under('gone:1'), under('nobodys')]) await client.set(key, turn)
+      const deleted = { id: `org_${'0'.repeat(22)}`, namespaces: ['gone:'], isAny: false }
+      const items = [`about:${newId('msg')}`, `within:${newId('prj')}`, `within:${JSON.stringify(deleted)}`]
+      for (const key of [under(`${deleted.id}_1`), under('gone:1'), under('nobodys')]) await client.set(key, turn)
       await test.db.prisma.message.deleteMany()
       const residue = () => source().residue(nobody, items, test.clock.now(), wordsOf(mine))
       expect(await residue()).toBe(2)

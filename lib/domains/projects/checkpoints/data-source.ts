@@ -354,15 +354,15 @@ async function* plannedThreads(
   }
   if (erasedSourceIds.size > 0 || part?.kind !== 'message') return
   // The message's row no longer exists. Find late writes by its id and in its conversation's thread.
-  const gone: ThreadSearch = {
+  const deleted: ThreadSearch = {
     ...part,
     kind: 'message',
     threads: part.conversation === null ? [] : [shownId(part.conversation)],
     texts: [],
     pointers: [],
   }
-  yield* threadsOfBatch(store, [gone], wholes, await threadsById(store, [part.id], tx), { tx, erasedSourceIds, now })
-  yield* memoriesOfBatch(store, [gone], tx)
+  yield* threadsOfBatch(store, [deleted], wholes, await threadsById(store, [part.id], tx), { tx, erasedSourceIds, now })
+  yield* memoriesOfBatch(store, [deleted], tx)
 }
 
 const decisionOf = ({ thread, isWhole, isShared, isUnreadable, messages, found }: ThreadPlan): PlannedRecord => ({
@@ -567,16 +567,16 @@ export function checkpointsDataSource(deps: CheckpointsSourceDeps): DataSource {
     },
     async explain(scope, tx, now) {
       if (!isAbout(scope)) return { verdicts: [], isPartial: false }
-      const verdicts = new Map<string, PlannedRecord>()
+      const decisions = new Map<string, PlannedRecord>()
       const { threads, isAway } = await planOf(deps, scope, tx, now)
       for (const thread of threads) {
         if (thread.items.length === 0 && !thread.isShared) continue
-        const verdict = decisionOf(thread)
-        const known = verdicts.get(verdict.id)
+        const decision = decisionOf(thread)
+        const known = decisions.get(decision.id)
         // A shared thread is kept. A decision about its erased messages takes precedence.
-        if (!known || known.verdict === 'kept') verdicts.set(verdict.id, verdict)
+        if (!known || known.verdict === 'kept') decisions.set(decision.id, decision)
       }
-      return { verdicts: [...verdicts.values()], isPartial: isAway || (await whatIsMissing(tx)).length > 0 }
+      return { verdicts: [...decisions.values()], isPartial: isAway || (await whatIsMissing(tx)).length > 0 }
     },
     erase: (scope, items, tx, options) => eraseCheckpoints(deps, scope, items, tx, options),
     countsAs: (item) => (parseItem(item).mark === 'moved' ? 'nothing' : 'erased'),

@@ -125,9 +125,9 @@ export async function erasedInSharedThreads(
   await lockConversationsOf(tx, { threads })
   const conversations = conversationsOf(await sources.whole(scope, tx, now))
   const ids = () => sources.ids(scope, tx, now)
-  const kept = await threadsOfOthers(tx, threads, { conversations, sources: ids }, now)
-  const found = new Map([...kept].map((thread): [string, InThread] => [thread, { ids: [], texts: [] }]))
-  if (kept.size === 0) return found
+  const remaining = await threadsOfOthers(tx, threads, { conversations, sources: ids }, now)
+  const found = new Map([...remaining].map((thread): [string, InThread] => [thread, { ids: [], texts: [] }]))
+  if (remaining.size === 0) return found
   for await (const batch of erasedSources(sources, scope, tx, now, await ids()))
     for (const source of batch)
       for (const thread of threadsOf(source)) {
@@ -272,13 +272,13 @@ export async function eraseCheckpoints(
     tx,
   )
   gone += await eraseThreads(deps, scope, threads, { rows, rewrite: rewriter.rewrite }, tx, now)
-  const wordings = [...rewriter.rewritten.values()].flatMap(({ wording }) => wording)
+  const versions = [...rewriter.rewritten.values()].flatMap(({ wording }) => wording)
   const texts = [...rows.values()].flatMap((row) => row.texts)
   const byWords = await eraseMemories(
     store,
     {
       ...memoriesSought(items, part),
-      words: [options?.words ?? fingerprintsOf(texts), fingerprintsOf(wordings)],
+      words: [options?.words ?? fingerprintsOf(texts), fingerprintsOf(versions)],
     },
     tx,
     now,

@@ -140,7 +140,7 @@ describe.each(sampled('languages of the long-term store', ['JavaScript', 'Python
         await dataOf(app, 'PATCH', stranger.conversation.path, stranger.project.owner, { body: { threads: [thread] } })
         await claimsOnly(stranger.project.owner.organisationId, [`acme-${word}`])
         const value = { text: `Noted: ${sentence}` }
-        const kept: [string[], string, Value][] = [
+        const retained: [string[], string, Value][] = [
           [['memories', word], `in ${room.id}`, value],
           [['memories', word], 'by-value', { ...value, project: sibling.id }],
           [['memories', thread], 'x', value],
@@ -148,9 +148,9 @@ describe.each(sampled('languages of the long-term store', ['JavaScript', 'Python
           [[`acme-${word}-7`, 'memories'], word, value],
           [['memories', word], stranger.project.owner.organisationId, value],
         ]
-        for (const item of kept) await on().put(...item)
+        for (const item of retained) await on().put(...item)
         const receipt = await receiptOf(await eraseWholeProject(app, message.path, project.owner))
-        for (const [namespace, key, text] of kept)
+        for (const [namespace, key, text] of retained)
           expect(await on().get(namespace, key), namespace.join()).toEqual(text)
         expect(receipt.not_searched).toContainEqual(
           expect.objectContaining({ store: 'checkpoints', what: expect.stringContaining('another project'), count: 2 }),

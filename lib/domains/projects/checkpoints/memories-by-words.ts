@@ -119,7 +119,7 @@ export async function* memoriesWithWords(
   })
   const explainedElsewhere = async (text: string, matches: readonly ErasedRunMatch[]): Promise<boolean> =>
     (await living.explained(text, matches)).size === new Set(matches.map(({ run }) => run)).size
-  async function judged(
+  async function decisionOf(
     memory: Memory,
     matches: readonly ErasedRunMatch[],
   ): Promise<MemoryChange | 'left' | undefined> {
@@ -143,7 +143,7 @@ export async function* memoriesWithWords(
       if (only?.has(memoryLabel(memory)) === false) continue
       const matches = matchesIn(memoryText(memory))
       if (matches.length === 0) continue
-      const decided = await judged(memory, matches)
+      const decided = await decisionOf(memory, matches)
       if (decided === 'left') found.left.push(memory)
       else if (decided) found.changes.push(decided)
     }

@@ -67,11 +67,11 @@ describe.skipIf(!isInstalled('python'))('threads of LangGraph in Python, erased 
       }
       return texts.join('\n')
     })
-  async function talk(wording: string, how?: string) {
+  async function talk(versions: string, how?: string) {
     const project = await madeProject(app)
     const conversation = await madeConversation(app, project)
     const first = await madeMessage(app, conversation, project.owner, { content: sentence })
-    await say(conversation.id, first.id, wording, how)
+    await say(conversation.id, first.id, versions, how)
     return { project, conversation, first }
   }
   const erase = async (path: string, by: Person) => {
@@ -102,26 +102,26 @@ describe.skipIf(!isInstalled('python'))('threads of LangGraph in Python, erased 
   test.each([
     ['the same text as in the API', sentence],
     ['another text than in the API', own],
-  ])('erasure removes all runs of a message with %s, and the thread can be resumed', async (_, wording) => {
-    const { project, conversation, first } = await talk(wording)
+  ])('erasure removes all runs of a message with %s, and the thread can be resumed', async (_, versions) => {
+    const { project, conversation, first } = await talk(versions)
     await resume(conversation.id)
     const [elsewhere, second] = [newId('msg'), newId('msg')]
     await say(conversation.id, second, 'And now to something else entirely, please.')
-    expect(runsIn(await dump(conversation.id), [sentence, wording]).length).toBeGreaterThan(0)
+    expect(runsIn(await dump(conversation.id), [sentence, versions]).length).toBeGreaterThan(0)
     const data = await erase(first.path, project.owner)
     expect(data.success).toBe(true)
     const after = await dump(conversation.id)
-    expect(runsIn(after, [sentence, wording])).toEqual([])
+    expect(runsIn(after, [sentence, versions])).toEqual([])
     expect((await history(conversation.id))[0]?.next).toEqual(['answer', 'minutes'])
     expect(await resume(conversation.id)).toContain(second)
     await say(conversation.id, elsewhere, 'One more thing, please.')
 
     // A late write restores the message with other words. The second search finds it by its id.
-    await say(conversation.id, first.id, `${wording} And I must add this to it.`)
+    await say(conversation.id, first.id, `${versions} And I must add this to it.`)
     app.clock.advance(25 * hour)
     await app.app.jobs.find(({ name }) => name === 'erasure.recheck')?.execute(app.app.pipeline, {})
     await drain(app, { mayFail: true })
-    expect(runsIn(await dump(conversation.id), [sentence, wording, 'and I must add this to it'])).toEqual([])
+    expect(runsIn(await dump(conversation.id), [sentence, versions, 'and I must add this to it'])).toEqual([])
     await history(conversation.id)
   })
 

@@ -70,13 +70,13 @@ describe('closing a project', () => {
       200,
       { status: 'closing', closes_at: new Date(test.clock.now().getTime() + 30 * day).toISOString() },
     ])
-    const told = async () => {
+    const notified = async () => {
       const mails = await emails(member.accountId)
       expect(await emails(project.owner.accountId)).toEqual(mails)
       return mails.length
     }
     await hourly()
-    expect(await told()).toBe(1)
+    expect(await notified()).toBe(1)
     for (const [days, sent] of [
       [22, 1],
       [1, 2],
@@ -86,7 +86,7 @@ describe('closing a project', () => {
       test.clock.advance(days * day)
       await hourly()
       await hourly()
-      expect(await told()).toBe(sent)
+      expect(await notified()).toBe(sent)
     }
     // Until then, the project stays readable and writable.
     expect((await test.fetch('GET', message.path, member)).status).toBe(200)
@@ -97,7 +97,7 @@ describe('closing a project', () => {
     expect(await dataOf(test, 'GET', project.path, member)).toMatchObject({ status: 'closing', is_erasing: false })
     test.clock.advance(hour)
     await hourly()
-    expect(await told()).toBe(4)
+    expect(await notified()).toBe(4)
     expect(await counts(project.id)).toEqual(none)
     expect(await test.app.stored.objects.list(`projects/${project.id}/`, '', 10)).toEqual([])
     const row = await test.app.db.prisma.project.findUniqueOrThrow({ where: { id: project.id } })
@@ -129,8 +129,8 @@ describe('closing a project', () => {
     const project = { id, groupId: id, path: `/api/projects/${id}`, owner, agent }
     await dataOf(test, 'POST', `${project.path}/members`, agent, { body: { kind: 'agent', member_id: other.id } })
     // An agent whose owner moved to another organization is no longer a member, as after a claim.
-    const gone = await signedIn(test)
-    const elsewhere = await issuedAgent(test, ['read', 'write'], { owner: gone })
+    const erased = await signedIn(test)
+    const elsewhere = await issuedAgent(test, ['read', 'write'], { owner: erased })
     await test.app.db.prisma.projectMember.create({
       data: {
         projectId: id,
@@ -142,18 +142,18 @@ describe('closing a project', () => {
       },
     })
     expect(await test.app.db.prisma.projectMember.count({ where: { projectId: id, kind: 'account' } })).toBe(0)
-    const told: string[] = []
-    const isTold = async (subject: string) => {
-      told.push(subject)
+    const notified: string[] = []
+    const isReported = async (subject: string) => {
+      notified.push(subject)
       const mails = await emails(owner.accountId)
-      expect(mails).toEqual(told.map((one) => expect.stringContaining(one)))
+      expect(mails).toEqual(notified.map((one) => expect.stringContaining(one)))
     }
     await act(project, 'close', agent)
     await hourly()
-    await isTold('is closing')
+    await isReported('is closing')
     await act(project, 'reopen', agent)
     await hourly()
-    await isTold('was reopened')
+    await isReported('was reopened')
     await act(project, 'close', agent)
     for (const [days, subject] of [
       [0, 'is closing'],
@@ -163,9 +163,9 @@ describe('closing a project', () => {
     ] as const) {
       test.clock.advance(days * day)
       await hourly()
-      await isTold(subject)
+      await isReported(subject)
     }
-    expect(await emails(gone.accountId)).toEqual([])
+    expect(await emails(erased.accountId)).toEqual([])
   })
 
   it('is cancelled by reopening, and the 30 days restart when it is closed again', async () => {
@@ -253,8 +253,8 @@ describe('closing a project', () => {
     await hourly()
     test.clock.advance(29 * day + hour)
     await hourly()
-    const told = await emails(project.owner.accountId)
-    expect(told).toHaveLength(2)
-    expect(told[1]).toContain('tomorrow')
+    const notified = await emails(project.owner.accountId)
+    expect(notified).toHaveLength(2)
+    expect(notified[1]).toContain('tomorrow')
   })
 })

@@ -23,7 +23,7 @@ export function emailDue(
   now: Date,
 ): { letter: Exclude<ClosingEmail, 'gone'>; sent: number } | undefined {
   const waiting = (['begun', 'week', 'day'] as const).filter(
-    (letter) => closesAt.getTime() - ahead[letter] <= now.getTime(),
+    (email) => closesAt.getTime() - ahead[email] <= now.getTime(),
   )
   const letter = waiting.at(-1)
   return letter !== undefined && waiting.length > sent ? { letter, sent: waiting.length } : undefined

@@ -207,7 +207,7 @@ export const projectJobs = (ports: ProjectPorts, mail: MailPort) => [
   job({
     name: closingEmailJob,
     payload: z.strictObject({ projectId: z.string(), accountId: z.string(), letter: notifiedOf }),
-    async run(ctx, { projectId, accountId, letter: told }) {
+    async run(ctx, { projectId, accountId, letter: notified }) {
       const ready = await ctx.pipeline.transaction(async (tx) => {
         const project = await tx.project.findUnique({
           where: { id: projectId },
@@ -219,9 +219,9 @@ export const projectJobs = (ports: ProjectPorts, mail: MailPort) => [
       if (!ready) return
       const { project, contact } = ready
       // Skip an email that is outdated because the project was reopened or erased in the meantime.
-      const isStale = (told === 'reopened') !== (project.status === 'active')
-      if (isStale || (told !== 'reopened' && told !== 'gone' && project.status !== 'closing')) return
-      const content = closingEmail(contact.locale, told, {
+      const isStale = (notified === 'reopened') !== (project.status === 'active')
+      if (isStale || (notified !== 'reopened' && notified !== 'gone' && project.status !== 'closing')) return
+      const content = closingEmail(contact.locale, notified, {
         closesAt: project.closesAt ?? ctx.now,
         page: `${ports.origin}/projects/${projectId}`,
         receipt: project.receiptId === null ? null : `${ports.origin}/receipts/${project.receiptId}`,

@@ -177,29 +177,29 @@ describe('an attachment', () => {
     ]
     const foreign = [`projects/${project.id}/messages/${message.id}/by-another`, 'elsewhere/att_1']
     for (const key of [...orphans, ...foreign]) await put(key)
-    const kept = (await keys('')).filter((key) => !orphans.includes(key))
+    const retained = (await keys('')).filter((key) => !orphans.includes(key))
     const sweep = async () => {
       for (const job of test.app.jobs.filter(({ name }) => name === 'projects.sweep-uploads'))
         await job.execute(test.app.pipeline, {})
     }
     await sweep()
-    expect((await keys('')).sort()).toEqual([...kept, ...orphans].sort())
+    expect((await keys('')).sort()).toEqual([...retained, ...orphans].sort())
     test.clock.advance(25 * 3_600_000)
     const mark = 'knowledgepulse-installation'
     const unmarked = async () => (await keys('')).filter((key) => key !== mark).sort()
     // The first sweep only marks the bucket. A bucket marked by another installation is not swept.
     await sweep()
-    expect(await unmarked()).toEqual([...kept, ...orphans].sort())
+    expect(await unmarked()).toEqual([...retained, ...orphans].sort())
     const own = await objects.get(mark)
     const id = own === undefined ? '' : (await buffer(own)).toString()
     expect(id).toMatch(/^store_/)
     const say = (text: string) => objects.put(mark, Readable.from([Buffer.from(text)]), { mediaType: 'text/plain' })
     await say(newId('store'))
     await sweep()
-    expect(await unmarked()).toEqual([...kept, ...orphans].sort())
+    expect(await unmarked()).toEqual([...retained, ...orphans].sort())
     await say(id)
     await sweep()
-    expect(await unmarked()).toEqual(kept.sort())
+    expect(await unmarked()).toEqual(retained.sort())
   })
 })
 
@@ -252,8 +252,8 @@ describe('a document', () => {
     expect((await test.fetch('GET', path(own.id), member)).status).toBe(404)
     expect((await test.fetch('DELETE', path(other.id), member)).status).toBe(404)
     await eraseWholeProject(test, path(own.id), member)
-    const kept = await test.app.db.prisma.document.findMany({ where: { id: { in: [own.id, other.id] } } })
-    expect(kept.map(({ id }) => id)).toEqual([other.id])
+    const retained = await test.app.db.prisma.document.findMany({ where: { id: { in: [own.id, other.id] } } })
+    expect(retained.map(({ id }) => id)).toEqual([other.id])
     expect(await keys(`projects/${project.id}/documents/${own.id}/`)).toEqual([])
   })
 

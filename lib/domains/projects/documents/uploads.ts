@@ -103,10 +103,10 @@ export async function sweepUploads(
   for (let after = ''; ; ) {
     const keys = await objects.list('projects/', after, pageSize)
     const ours = keys.filter((key) => ownKey.test(key))
-    const kept = ours.length === 0 ? new Set<string>() : await keysRetained(ports, ours)
+    const retained = ours.length === 0 ? new Set<string>() : await keysRetained(ports, ours)
     const orphans: string[] = []
     for (const key of ours) {
-      if (kept.has(key)) continue
+      if (retained.has(key)) continue
       const versions = await objects.versions(key)
       if (versions.every(({ at }) => at < before)) orphans.push(key)
     }

@@ -66,13 +66,13 @@ describe.skipIf(!(await areStoresInstalled()))('DELETE of a document with derive
     const response = await erase(`${path}?dry_run=true`, author)
     expect(response.status, response.text).toBe(200)
     const { verdicts } = response.json.data
-    for (const verdict of [
+    for (const decision of [
       { store: 'postgresql', kind: 'document', evidence: expect.arrayContaining(['chunks:3', 'pointers:3']) },
       { store: 'objects', kind: 'object', evidence: ['versions:3'] },
       { store: 'graph', kind: 'episode', id: episode, found: 'pointer' },
       { store: 'cache', kind: 'key', found: 'pointer' },
     ])
-      expect(verdicts).toContainEqual(expect.objectContaining({ ...verdict, verdict: 'deleted' }))
+      expect(verdicts).toContainEqual(expect.objectContaining({ ...decision, verdict: 'deleted' }))
     expect((await places(words)).sort()).toEqual(before.sort())
     expect((await dataOf(test, 'GET', path, author)).chunks).toBe(3)
     expect(await test.db.prisma.erasureRun.count()).toBe(0)
@@ -141,7 +141,7 @@ describe.skipIf(!(await areStoresInstalled()))('DELETE of a document with derive
     for (const who of [author, colleague]) {
       const again = await erase(path, who)
       expect([again.status, again.json.receipt_id]).toEqual([410, data.receipt_id])
-      for (const gone of [path, `${path}/content`]) expect((await test.fetch('GET', gone, who)).status).toBe(404)
+      for (const deleted of [path, `${path}/content`]) expect((await test.fetch('GET', deleted, who)).status).toBe(404)
     }
     expect((await erase(path, await signedIn(test))).status).toBe(404)
     const theirs = await test.fetch('GET', `${project.path}/documents/${other.id}/content`, author)

@@ -36,7 +36,7 @@ const storeIsDown = () => {
 
 const word = 'zanzibarology'
 /** A project with an owner and a member. All data of the conversation contains the word. */
-async function told() {
+async function reported() {
   const project = await madeProject(test, { name: `A project of ${word}` })
   const member = await madeMember(test, project)
   const conversation = await madeConversation(test, project, { title: `On ${word}` })
@@ -54,7 +54,7 @@ async function told() {
 }
 const derived = (message: string, conversation: string, project: string, { accountId: author }: Person) =>
   side.entries.set(newId('entry'), { message, conversation, project, author })
-type RunResponse = Awaited<ReturnType<typeof told>>
+type RunResponse = Awaited<ReturnType<typeof reported>>
 async function madeFrom(project: MadeProject, message: string, by: ProjectClient) {
   const path = `${project.path}/documents?name=${encodeURIComponent(`Made of ${word}`)}&kind=artifact&made_from=${message}`
   const headers = { 'Content-Type': 'text/markdown' }
@@ -119,7 +119,7 @@ const runState = async (runId: string) => (await test.app.subjectErasures.run(ru
 
 describe('while derived data waits to be erased', () => {
   it('an export in progress restarts and omits the erased words', async () => {
-    const { project, message } = await told()
+    const { project, message } = await reported()
     const id = await asked(project.owner)
     const holding = await test.db.pool.connect()
     await holding.query('BEGIN')
@@ -150,8 +150,8 @@ describe('while derived data waits to be erased', () => {
     ['conversation', ['A project of']],
     ['document', ['A project of', 'On', 'Once:', 'Again:', 'File of', 'You said']],
     ['project', []],
-  ] as const)('a new export omits all data of an erased %s', async (kind, standing) => {
-    const made = await told()
+  ] as const)('a new export omits all data of an erased %s', async (kind, remaining) => {
+    const made = await reported()
     const { project, member, document } = made
     storeIsDown()
     const runId = await begun({ part: partsOf(made)[kind] })
@@ -166,11 +166,11 @@ describe('while derived data waits to be erased', () => {
       ['A project of', 'On', 'Once:', 'Again:', 'File of', 'You said', 'Made of', '# Of'].filter((said) =>
         given.includes(`${said} ${word}`),
       ),
-    ).toEqual(standing)
+    ).toEqual(remaining)
   })
 
   it('a new export omits documents that others made from the messages of an erased person', async () => {
-    const { project, member, conversation, document } = await told()
+    const { project, member, conversation, document } = await reported()
     const theirs = await madeMessage(test, conversation, member)
     const own = await madeFrom(project, theirs.id, project.owner)
     derived(theirs.id, conversation.id, project.id, member)
@@ -196,7 +196,7 @@ describe('an export that was prepared before an erasure', () => {
     ['document', ['member']],
     ['project', ['owner', 'member', 'agent', 'beginner', 'silent']],
   ] as const)('is withdrawn when it contains data of the erased %s, and kept otherwise', async (kind, whose) => {
-    const made = await told()
+    const made = await reported()
     const { project, member } = made
     const [silent, beginner] = [await madeMember(test, project), await madeMember(test, project)]
     await test.db.prisma.conversation.update({
@@ -213,8 +213,8 @@ describe('an export that was prepared before an erasure', () => {
     const runId = await begun({ part: partsOf(made)[kind] })
     await drain(test)
     expect(await runState(runId)).toBe('done')
-    const gone: string[] = []
-    for (const [name, id] of Object.entries(files)) if ((await stateOf(id)) === 'expired') gone.push(name)
-    expect(gone).toEqual(whose)
+    const deleted: string[] = []
+    for (const [name, id] of Object.entries(files)) if ((await stateOf(id)) === 'expired') deleted.push(name)
+    expect(deleted).toEqual(whose)
   })
 })

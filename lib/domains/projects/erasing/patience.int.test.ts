@@ -46,16 +46,16 @@ it('DELETE of a message returns 202 when a store is slow, hides the message, and
   await storedInThread(test, conversation.id, [{ id: message.id, text: 'Something was said.' }])
   const { cookie } = project.owner
   const door = await impatientDoor()
-  const path = await withConnection(threads.ownerUrl, async (holder) => {
+  const path = await withConnection(threads.ownerUrl, async (lockOwner) => {
     // The rows can be read, but writes wait.
-    await holder.query('BEGIN; LOCK TABLE langgraph.checkpoint_blobs IN SHARE MODE')
-    const told = await fetch(door.url + message.path, {
+    await lockOwner.query('BEGIN; LOCK TABLE langgraph.checkpoint_blobs IN SHARE MODE')
+    const reported = await fetch(door.url + message.path, {
       method: 'DELETE',
       headers: { Cookie: cookie, Origin: `http://localhost:${test.app.env.PORT}` },
     })
-    const answer = await told.json()
-    expect([told.status, answer.success]).toEqual([202, false])
-    const location = told.headers.get('location') ?? ''
+    const answer = await reported.json()
+    expect([reported.status, answer.success]).toEqual([202, false])
+    const location = reported.headers.get('location') ?? ''
     expect(location).toBe(`/api/erasures/${answer.auditId}`)
     expect((await test.fetch('GET', message.path, { cookie })).status).toBe(404)
     // Nothing failed: the erasure still waits for the store.

@@ -40,11 +40,11 @@ afterEach(async () => {
   rmSync(ledger, { recursive: true, force: true })
 })
 const backup = async (): Promise<() => Promise<TestApp>> => {
-  const kept = await backupOf({ ownerUrl: before.ownerUrl, env: before.app.env })
+  const retained = await backupOf({ ownerUrl: before.ownerUrl, env: before.app.env })
   const entries = [...side.entries]
   return async () => {
     side.entries = new Map(entries)
-    restored = await started(kept)
+    restored = await started(retained)
     return restored
   }
 }

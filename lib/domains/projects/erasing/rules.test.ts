@@ -29,14 +29,14 @@ describe('entityGroupOf a personal entity', () => {
 })
 
 it('totalsOf counts records with the same decision together, whatever the evidence is', () => {
-  const judged = { store: 'graph', kind: 'entity', verdict: 'kept' as const, reason: 'orphaned' }
+  const decided = { store: 'graph', kind: 'entity', verdict: 'kept' as const, reason: 'orphaned' }
   const fact = { store: 'graph', kind: 'fact', verdict: 'deleted' as const, reason: 'source', evidence: [] }
   expect(
     totalsOf([
-      { ...judged, evidence: ['label:Company', 'mentions:2'] },
+      { ...decided, evidence: ['label:Company', 'mentions:2'] },
       fact,
-      { ...judged, evidence: ['label:Company', 'mentions:9'] },
-      { ...judged, evidence: ['label:Deal'] },
+      { ...decided, evidence: ['label:Company', 'mentions:9'] },
+      { ...decided, evidence: ['label:Deal'] },
       { ...fact, reason: 'endpoint' },
     ]),
   ).toEqual([

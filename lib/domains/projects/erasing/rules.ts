@@ -37,9 +37,9 @@ export interface Total {
 }
 
 /** In the order of first occurrence. */
-export function totalsOf(verdicts: readonly (PlannedDecision & Pick<PlannedRecord, 'store'>)[]): Total[] {
+export function totalsOf(decisions: readonly (PlannedDecision & Pick<PlannedRecord, 'store'>)[]): Total[] {
   const totals = new Map<string, Total>()
-  for (const one of verdicts) {
+  for (const one of decisions) {
     const { store, kind, verdict } = one
     const group = kind === 'entity' ? entityGroupOf(one) : null
     const label = group === 'kept' ? labelOf(one) : null

@@ -116,12 +116,14 @@ function runsAfterCommit({ erasures, complete, patience = 10_000, bounds = usual
 }
 
 /** Maximum number of decisions that a dry run lists. The others are only counted. */
-const maxVerdicts = 5_000
+const maxDecisions = 5_000
 
 const kindsOfRows = new Set<string>(['conversation', 'document', 'message'])
 /** Ids of rows are returned without their scope prefix. */
-const shownDecision = (verdict: PlannedRecord): PlannedRecord =>
-  verdict.store === 'postgresql' && kindsOfRows.has(verdict.kind) ? { ...verdict, id: shownId(verdict.id) } : verdict
+const shownDecision = (decision: PlannedRecord): PlannedRecord =>
+  decision.store === 'postgresql' && kindsOfRows.has(decision.kind)
+    ? { ...decision, id: shownId(decision.id) }
+    : decision
 
 /** The answer to a dry run. Lists untouched records first, so that the limit does not hide them. */
 function planView({ planned, verdicts, unanswered }: Awaited<ReturnType<SubjectErasures['explain']>>): PartPlan {
@@ -131,8 +133,8 @@ function planView({ planned, verdicts, unanswered }: Awaited<ReturnType<SubjectE
       ...holding,
       held: held.reduce((total, { count }) => total + count, 0),
     })),
-    verdicts: [...untouched, ...deleted, ...changed, ...kept].slice(0, maxVerdicts).map(shownDecision),
-    omitted: Math.max(0, verdicts.length - maxVerdicts),
+    verdicts: [...untouched, ...deleted, ...changed, ...kept].slice(0, maxDecisions).map(shownDecision),
+    omitted: Math.max(0, verdicts.length - maxDecisions),
     totals: totalsOf(verdicts),
     unanswered,
     counts: {

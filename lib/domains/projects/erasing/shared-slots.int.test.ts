@@ -43,9 +43,9 @@ it('16 slow message erasures of one tenant delay neither a revocation nor the er
   const { id, token, tokenId } = await issuedAgent(test, ['write'], { owner: slow.project.owner })
   const statuses: number[] = []
   const retries = new Set<string | null>()
-  await withConnection(threads.ownerUrl, async (holder) => {
+  await withConnection(threads.ownerUrl, async (lockOwner) => {
     // The rows can be read, but writes wait.
-    await holder.query('BEGIN; LOCK TABLE langgraph.checkpoint_blobs IN SHARE MODE')
+    await lockOwner.query('BEGIN; LOCK TABLE langgraph.checkpoint_blobs IN SHARE MODE')
     for (const { path } of slow.messages)
       void test.fetch('DELETE', path, slow.project.owner).then(({ status, headers }) => {
         statuses.push(status)

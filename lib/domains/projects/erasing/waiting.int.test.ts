@@ -187,8 +187,8 @@ describe('an erasure whose store does not answer for 45 minutes', () => {
     async (stage) => {
       const made = await talk({ messages: 8 })
       stop(stage)
-      const told = []
-      for (const message of made.messages) told.push((await erase(made, message)).json.auditId)
+      const reported = []
+      for (const message of made.messages) reported.push((await erase(made, message)).json.auditId)
       let rounds = 0
       await drain(test, { until: () => rounds++ > 0 })
       // Each erasure asked the store once when it was requested.
@@ -199,7 +199,7 @@ describe('an erasure whose store does not answer for 45 minutes', () => {
         test.clock.advance(minute / 2)
         await drain(test)
       }
-      expect(await Promise.all(told.map(stateOf))).toEqual(told.map(() => 'done'))
+      expect(await Promise.all(reported.map(stateOf))).toEqual(reported.map(() => 'done'))
     },
   )
 

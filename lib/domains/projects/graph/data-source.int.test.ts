@@ -50,7 +50,7 @@ const plans = async (id: string): Promise<PlannedRecord[]> =>
     (one: PlannedRecord) => one.store === 'graph',
   )
 const bare = { entities: [], facts: [], mentions: [], communities: [], sagas: [], next: [] }
-const standing = () => planting.standing(place.group)
+const remaining = () => planting.standing(place.group)
 
 beforeEach(async () => {
   const owner = await signedIn(test)
@@ -69,18 +69,18 @@ describe('DELETE of a message', () => {
     await planting.plant(deal)
     const message = await says(`${sentence}.`)
     await points(message, deal.id('e1'), { ended: [deal.id('f-ended')] })
-    const told = await ask('DELETE', messagePath(message), {})
-    expect(told).toMatchObject({
+    const reported = await ask('DELETE', messagePath(message), {})
+    expect(reported).toMatchObject({
       success: true,
       deletedFrom: { graphiti: { episodesDeleted: 1, entitiesDeleted: 4, entitiesOrphaned: 2 } },
     })
-    const left = await standing()
+    const left = await remaining()
     expect(JSON.stringify(left)).not.toMatch(/quokka/i)
     expect(left.facts.find(({ uuid }) => uuid === deal.id('f-ended'))).toMatchObject({
       invalidAt: null,
       expiredAt: null,
     })
-    const { data } = await ask('GET', `/api/erasures/${told.auditId}`)
+    const { data } = await ask('GET', `/api/erasures/${reported.auditId}`)
     const { results } = data.steps.find(({ holder }: { holder: string }) => holder === 'graph.episodes')
     expect(results.entitiesPersonal + results.entitiesUnreferenced).toBe(results.entitiesDeleted)
     expect(results).toMatchObject({ entitiesPersonal: expect.any(Number), factsUnproven: 1 })
@@ -98,17 +98,17 @@ describe('DELETE of a message', () => {
     const message = await says(`${sentence}.`)
     await points(message, deal.id('e1'))
     await ask('DELETE', `${messagePath(message)}?redact=true`, {})
-    expect(JSON.stringify(await standing())).not.toMatch(/xanadu/i)
+    expect(JSON.stringify(await remaining())).not.toMatch(/xanadu/i)
   })
 
   it('with dry_run returns every decision with its evidence and changes nothing', async () => {
     const deal = dealGraph(place.group)
     await planting.plant(deal)
-    const before = await standing()
+    const before = await remaining()
     const message = await says(`${sentence}.`)
     await points(message, deal.id('e1'))
-    const verdicts = await plans(message)
-    const of = (name: string) => verdicts.find(({ id }) => id === deal.id(name))
+    const decisions = await plans(message)
+    const of = (name: string) => decisions.find(({ id }) => id === deal.id(name))
     expect(of('e1')).toMatchObject({ kind: 'episode', verdict: 'deleted', found: 'pointer' })
     expect(of('person')).toMatchObject({
       verdict: 'deleted',
@@ -122,7 +122,7 @@ describe('DELETE of a message', () => {
       reason: 'orphaned',
       evidence: ['label:Company', 'mentions:1'],
     })
-    expect(await standing()).toEqual(before)
+    expect(await remaining()).toEqual(before)
   })
 
   it('uses the project’s mapping of labels to business', async () => {
@@ -163,7 +163,7 @@ describe('DELETE of a message without a pointer', () => {
     })
     expect((await plans(message)).map(({ id, found: how }) => [id, how])).toEqual([[mine, found]])
     await ask('DELETE', messagePath(message), {})
-    expect((await standing()).episodes.map(({ uuid }) => uuid)).toEqual([theirs])
+    expect((await remaining()).episodes.map(({ uuid }) => uuid)).toEqual([theirs])
   })
 
   it('finds no episode for a short text, and keeps an episode with a pointer from another message', async () => {
@@ -180,15 +180,15 @@ describe('DELETE of a message without a pointer', () => {
     })
     await points(reply, replied)
     await ask('DELETE', messagePath(message), {})
-    expect((await standing()).episodes.map(({ uuid }) => uuid)).toEqual([replied, thanked])
+    expect((await remaining()).episodes.map(({ uuid }) => uuid)).toEqual([replied, thanked])
   })
 })
 
 describe('erasure of a message with wrong or incomplete pointers', () => {
   const said = 'The vault opens at nine, said somebody to nobody.'
-  const told = (uuid: string, more: Parameters<typeof episode>[2] = {}) =>
+  const reported = (uuid: string, more: Parameters<typeof episode>[2] = {}) =>
     planting.plant({ group: place.group, ...bare, episodes: [episode(uuid, 1, more)] })
-  const standingIds = async () => (await standing()).episodes.map(({ uuid }) => uuid)
+  const remainingIds = async () => (await remaining()).episodes.map(({ uuid }) => uuid)
   /** Erases a message, verifies the erasure, and returns its run. */
   const erased = async (message: string) => {
     const receiptId = await eraseWholeProject(test, messagePath(message), place.owner)
@@ -201,61 +201,61 @@ describe('erasure of a message with wrong or incomplete pointers', () => {
     ['nothing', {}],
     ['something in another group', { place: 'a-group-of-nobody' }],
   ])('finds an episode with the words when a pointer names %s', async (_, more) => {
-    await told(`${place.group}-mine`, { content: `user: ${said}` })
+    await reported(`${place.group}-mine`, { content: `user: ${said}` })
     const message = await says(said)
     await points(message, 'x', more)
     expect(resultsOf(await erased(message))).toMatchObject({ episodesDeleted: 1 })
-    expect(await standingIds()).toEqual([])
+    expect(await remainingIds()).toEqual([])
   })
 
   it('finds all episodes of the message when only one is reported', async () => {
     const [before, after] = [`${place.group}-before`, `${place.group}-after`]
     const later = 'The vault opens at ten, said somebody to nobody.'
-    await told(before, { content: said })
-    await told(after, { content: later })
+    await reported(before, { content: said })
+    await reported(after, { content: later })
     const message = await says(said)
     await ask('PATCH', messagePath(message), { content: later })
     await points(message, after)
     await erased(message)
-    expect(await standingIds()).toEqual([])
+    expect(await remainingIds()).toEqual([])
   })
 
   it('keeps an episode with the same words when a pointer assigns it to a remaining message', async () => {
     const [mine, theirs] = [`${place.group}-mine`, `${place.group}-theirs`]
-    await told(mine, { content: said })
-    await told(theirs, { content: said })
+    await reported(mine, { content: said })
+    await reported(theirs, { content: said })
     const message = await says(said)
     await points(message, mine)
     await points(await says(said), theirs)
     await erased(message)
-    expect(await standingIds()).toEqual([theirs])
+    expect(await remainingIds()).toEqual([theirs])
   })
 
   it('ends, and searches for a reported id only as an id, when it is not an episode', async () => {
     const deal = '0b5a3c1e-4d2f-4a6b-8c7d-9e0f1a2b3c4d'
     const who = '7d1f0c2e-9b3a-4e5d-8f6c-1a2b3c4d5e6f'
-    const kept = `${place.group}-kept`
+    const retained = `${place.group}-kept`
     await planting.plant({
       group: place.group,
       ...bare,
       entities: [entity(who, 'Elsewhere Works', ['Company'])],
-      episodes: [episode(kept, 1, { content: `All of the deal ${deal}.` })],
-      mentions: [{ episode: kept, entity: who }],
+      episodes: [episode(retained, 1, { content: `All of the deal ${deal}.` })],
+      mentions: [{ episode: retained, entity: who }],
     })
     const message = await says('Something that points at words.')
     for (const ref of ['the', 'of', deal, who]) await points(message, ref)
     await erased(message)
-    const left = await standing()
+    const left = await remaining()
     expect([left.episodes, left.entities, left.mentions].map(({ length }) => length)).toEqual([1, 1, 1])
   })
 
   it('searches only for the id as an id when the id of an episode may also be a word', async () => {
-    await told('the')
-    await told(`${place.group}-kept`, { content: 'All of the deal.' })
+    await reported('the')
+    await reported(`${place.group}-kept`, { content: 'All of the deal.' })
     const message = await says('Something that points at words.')
     await points(message, 'the')
     expect(resultsOf(await erased(message))).toMatchObject({ episodesDeleted: 1 })
-    expect(await standingIds()).toEqual([`${place.group}-kept`])
+    expect(await remainingIds()).toEqual([`${place.group}-kept`])
   })
 
   it('finds an episode by its id in the second search when the id was reported before the episode existed', async () => {
@@ -263,10 +263,10 @@ describe('erasure of a message with wrong or incomplete pointers', () => {
     const message = await says('Somebody tells of it before it is there.')
     await points(message, late)
     const { id, auditId } = await erased(message)
-    await told(late)
+    await reported(late)
     test.clock.advance(25 * 3_600_000)
     await test.app.subjectErasures.recheck(id)
-    expect(await standingIds()).toEqual([])
+    expect(await remainingIds()).toEqual([])
     expect((await ask('GET', `/api/erasures/${auditId}`)).data.late_found).toBe(1)
   })
 })
@@ -285,16 +285,16 @@ describe('data of other projects', () => {
       [theirs.id('e2'), 'untouched', 'foreign_group', [`group:${others}`]],
       [theirs.id('e1'), 'untouched', 'foreign_group', [`group:${others}`]],
     ])
-    const told = await ask('DELETE', messagePath(message), {})
-    expect(told).toMatchObject({ success: true, deletedFrom: { graphiti: { episodesDeleted: 0 } } })
+    const reported = await ask('DELETE', messagePath(message), {})
+    expect(reported).toMatchObject({ success: true, deletedFrom: { graphiti: { episodesDeleted: 0 } } })
     expect(await planting.standing(others)).toEqual(before)
   })
 
   it.each(['*0000000', 'about:x', 'text:x', '../x', ''])(
     'is unchanged when a pointer is %j, which has a meaning in items',
     async (ref) => {
-      const kept = `${place.group}-kept`
-      await planting.plant({ group: place.group, ...bare, episodes: [episode(kept, 1)] })
+      const retained = `${place.group}-kept`
+      await planting.plant({ group: place.group, ...bare, episodes: [episode(retained, 1)] })
       const message = await says('Something hostile is said here.')
       const now = test.clock.now()
       await test.db.prisma.provenance.create({
@@ -310,7 +310,7 @@ describe('data of other projects', () => {
         },
       })
       await ask('DELETE', messagePath(message), {})
-      expect((await standing()).episodes.map(({ uuid }) => uuid)).toEqual([kept])
+      expect((await remaining()).episodes.map(({ uuid }) => uuid)).toEqual([retained])
     },
   )
 })
@@ -327,7 +327,7 @@ describe('an episode of several sources', () => {
     const { json: receipt } = await test.fetch('GET', `/v1/receipts/${receiptId}`)
     return { results: run.steps.find(({ holder }) => holder === 'graph.episodes')?.results, receipt, run }
   }
-  const contents = async () => (await standing()).episodes.map(({ content }) => content)
+  const contents = async () => (await remaining()).episodes.map(({ content }) => content)
 
   it.each([
     ['reported for both', true, true],
@@ -350,7 +350,7 @@ describe('an episode of several sources', () => {
     expect(of(await plans(one), both)).toMatchObject({ verdict: 'changed', reason: 'cut' })
     const { results, receipt, run } = await resultsOf(one)
     expect(await contents()).toEqual([`assistant: ${answer}`])
-    expect(JSON.stringify(await standing())).not.toContain('Morbus')
+    expect(JSON.stringify(await remaining())).not.toContain('Morbus')
     expect(results).toMatchObject({ derivedCut: 1, episodesDeleted: 0 })
     expect(receipt.derived).toContainEqual(expect.objectContaining({ store: 'graph', cut: 1 }))
     test.clock.advance(25 * 3_600_000)
@@ -385,16 +385,16 @@ describe('an episode of several sources', () => {
         episode(quoting, 2, { content: `doctor: ${quote}` }),
       ],
     })
-    const before = await standing()
+    const before = await remaining()
     const [one, other, third] = [await says(own), await says(answer), await says(quote)]
     for (const ref of [wrong, quoting]) await points(one, ref)
     await points(third, quoting)
     await points(other, wrong)
-    const verdicts = await plans(one)
-    expect(of(verdicts, wrong)).toMatchObject({ verdict: 'kept', reason: 'other_author' })
+    const decisions = await plans(one)
+    expect(of(decisions, wrong)).toMatchObject({ verdict: 'kept', reason: 'other_author' })
     const { receipt, results, run } = await resultsOf(one)
     expect(results).toMatchObject({ episodesDeleted: 0, derivedRetained: expect.any(Number) })
-    const left = await standing()
+    const left = await remaining()
     expect(left.episodes.find(({ uuid }) => uuid === wrong)).toEqual(before.episodes.find(({ uuid }) => uuid === wrong))
     const { data } = await ask('GET', `/api/erasures/${run.auditId}`)
     expect([data.state, receipt.stores.every(({ residue }: { residue: number }) => residue === 0)]).toEqual([
@@ -429,7 +429,7 @@ describe('an episode of several sources', () => {
     await points(second, theirs)
     expect(of(await plans(one), thing ?? '')).toMatchObject({ verdict: 'changed', reason: 'words', found: 'text' })
     const { results } = await resultsOf(one)
-    const left = await standing()
+    const left = await remaining()
     expect(left.entities.map(({ summary, attributes }) => [summary, attributes])).toEqual([
       ['They book rooms.', {}],
       ['', { kept: 'A note' }],
@@ -473,26 +473,26 @@ describe('an episode of several sources', () => {
     // Counts texts, not records: one text of an entity matches and two do not.
     expect(results).toMatchObject({ exposedMatched: 2, exposedUnmatched: 2 })
     expect(receipt.exposed).toEqual({ matched: 2, unmatched: 2 })
-    expect((await standing()).entities.map(({ summary }) => summary).sort()).toEqual([
+    expect((await remaining()).entities.map(({ summary }) => summary).sort()).toEqual([
       '',
       'It books rooms for the ill.',
     ])
   })
 
   it('entities of a partial ingestion are erased by their words', async () => {
-    const [named, told, others] = ['named', 'told', 'others'].map((name) => `${place.group}-${name}`)
+    const [named, reported, others] = ['named', 'told', 'others'].map((name) => `${place.group}-${name}`)
     await planting.plant({
       group: place.group,
       ...bare,
       episodes: [],
       entities: [
         entity(named ?? '', 'Morbus Crohn', [], { summary: '' }),
-        entity(told ?? '', 'Somewhere', ['Company'], { summary: own }),
+        entity(reported ?? '', 'Somewhere', ['Company'], { summary: own }),
         entity(others ?? '', 'Elsewhere', ['Company'], { summary: 'Of others' }),
       ],
     })
     await resultsOf(await says(own))
-    expect((await standing()).entities.map(({ uuid }) => uuid)).toEqual([others])
+    expect((await remaining()).entities.map(({ uuid }) => uuid)).toEqual([others])
   })
 
   it('is deleted when all its sources are erased together', async () => {
@@ -500,7 +500,7 @@ describe('an episode of several sources', () => {
     await planting.plant({ group: place.group, ...bare, episodes: [episode(both, 1)] })
     for (const words of ['One half of it is this.', 'The other half is that.']) await points(await says(words), both)
     await ask('DELETE', `/api/projects/${place.project}/conversations/${place.conversation}`, {})
-    expect((await standing()).episodes).toEqual([])
+    expect((await remaining()).episodes).toEqual([])
   })
 
   it('pointers of another project neither retain an episode nor restore the validity of a fact', async () => {
@@ -525,7 +525,7 @@ describe('an episode of several sources', () => {
       success: true,
       deletedFrom: { graphiti: { episodesDeleted: 1 } },
     })
-    const left = await standing()
+    const left = await remaining()
     expect(left.episodes.map(({ uuid }) => uuid)).not.toContain(deal.id('e1'))
     expect(left.facts.find(({ uuid }) => uuid === deal.id('f-ended'))?.expiredAt).not.toBeNull()
   })
@@ -563,9 +563,9 @@ describe('a conversation with more episodes than a page', () => {
       ],
     )
     await eraseWholeProject(test, `/api/projects/${place.project}/conversations/${place.conversation}`, place.owner)
-    const gone = new Set([...episodes].flatMap(([message, uuid]) => (erasedIds.has(message) ? [uuid] : [])))
-    const left = new Set((await standing()).entities.map(({ uuid }) => uuid))
-    const met = new Set(graph.mentions.filter(({ episode }) => gone.has(episode)).map(({ entity }) => entity))
+    const deleted = new Set([...episodes].flatMap(([message, uuid]) => (erasedIds.has(message) ? [uuid] : [])))
+    const left = new Set((await remaining()).entities.map(({ uuid }) => uuid))
+    const met = new Set(graph.mentions.filter(({ episode }) => deleted.has(episode)).map(({ entity }) => entity))
     expect([...met].filter((uuid) => left.has(uuid)).length).toBeGreaterThan(100)
     const [logged] = await test.db.prisma.deletionAuditEntry.findMany({ orderBy: { timestamp: 'desc' }, take: 1 })
     expect(logged?.results).toMatchObject({
@@ -612,8 +612,8 @@ it('redact is allowed only for owners of the project', async () => {
 
 it('the second search finds the first episode of a group that was empty', async () => {
   const message = await says('Somebody processes the very first much too late.')
-  const told = await ask('DELETE', messagePath(message), {})
-  expect(told).toMatchObject({ success: true, deletedFrom: { graphiti: { episodesDeleted: 0 } } })
+  const reported = await ask('DELETE', messagePath(message), {})
+  expect(reported).toMatchObject({ success: true, deletedFrom: { graphiti: { episodesDeleted: 0 } } })
   await planting.plant({
     group: place.group,
     ...bare,
@@ -621,10 +621,10 @@ it('the second search finds the first episode of a group that was empty', async 
   })
   test.clock.advance(25 * 3_600_000)
   await test.app.subjectErasures.recheckAll()
-  const run = await test.db.prisma.erasureRun.findUniqueOrThrow({ where: { auditId: told.auditId } })
+  const run = await test.db.prisma.erasureRun.findUniqueOrThrow({ where: { auditId: reported.auditId } })
   await test.app.subjectErasures.recheck(run.id)
-  expect((await standing()).episodes).toEqual([])
-  expect((await ask('GET', `/api/erasures/${told.auditId}`)).data.late_found).toBe(1)
+  expect((await remaining()).episodes).toEqual([])
+  expect((await ask('GET', `/api/erasures/${reported.auditId}`)).data.late_found).toBe(1)
 })
 
 it('the second search finds the first episode of a closed project whose group was empty', async () => {
@@ -641,7 +641,7 @@ it('the second search finds the first episode of a closed project whose group wa
   await planting.plant({ group: place.group, ...bare, episodes: [episode(`${place.group}-late`, 2)] })
   test.clock.advance(25 * 3_600_000)
   await test.app.subjectErasures.recheck(id)
-  expect((await standing()).episodes).toEqual([])
+  expect((await remaining()).episodes).toEqual([])
   expect(await test.db.prisma.erasureRun.findUniqueOrThrow({ where: { id } })).toMatchObject({ lateFound: 1 })
 })
 
@@ -661,7 +661,7 @@ it('the second search finds and erases a late episode', async () => {
   await test.app.subjectErasures.recheckAll()
   const run = await test.db.prisma.erasureRun.findUniqueOrThrow({ where: { auditId } })
   await test.app.subjectErasures.recheck(run.id)
-  const left = await standing()
+  const left = await remaining()
   expect(left.episodes.map(({ uuid }) => uuid)).toEqual([`${place.group}-first`])
   expect(left.entities).toEqual([])
   expect((await ask('GET', `/api/erasures/${auditId}`)).data.late_found).toBe(1)
@@ -671,9 +671,9 @@ it('erasure of a conversation deletes the episodes of all its messages, in any d
   const deal = dealGraph(place.group)
   await planting.plant(deal)
   for (const name of ['e1', 'e2', 'e3']) await points(await says(`Message for ${name} is said here.`), deal.id(name))
-  const told = await ask('DELETE', `/api/projects/${place.project}/conversations/${place.conversation}`, {})
-  expect(told).toMatchObject({ success: true, deletedFrom: { graphiti: { episodesDeleted: 3 } } })
-  const left = await standing()
+  const reported = await ask('DELETE', `/api/projects/${place.project}/conversations/${place.conversation}`, {})
+  expect(reported).toMatchObject({ success: true, deletedFrom: { graphiti: { episodesDeleted: 3 } } })
+  const left = await remaining()
   expect(left.episodes.map(({ uuid }) => uuid)).toEqual([deal.id('e4'), deal.id('e5')])
   expect(left.entities.map(({ uuid }) => uuid)).toEqual([deal.id('theirs')])
 })
@@ -780,7 +780,7 @@ describe('erasure of the only member of a project', () => {
     const { runId } = await begun()
     await drain(test)
     expect((await test.app.subjectErasures.run(runId))?.state).toBe('done')
-    expect(await standing()).toMatchObject({ episodes: [], ...bare })
+    expect(await remaining()).toMatchObject({ episodes: [], ...bare })
   })
 
   it('keeps data without a source when somebody joins before the graph step', async () => {
@@ -800,7 +800,7 @@ describe('erasure of the only member of a project', () => {
     })
     await drain(test)
     expect((await test.app.subjectErasures.run(runId))?.state).toBe('done')
-    expect((await standing()).episodes.map(({ uuid }) => uuid)).toEqual([untold])
-    expect((await standing()).entities).toHaveLength(1)
+    expect((await remaining()).episodes.map(({ uuid }) => uuid)).toEqual([untold])
+    expect((await remaining()).entities).toHaveLength(1)
   })
 })

@@ -461,29 +461,29 @@ async function decisionsInGroup(
   const hasErased = (text: string) => erased.hasErased(text)
   const { verdicts: assessed, change } = decideNeighbourhood(found, { ...policy, decide, hasErased })
   const facts = await graph.factsAt(group, change.deleteEntities, tx)
-  const verdicts = assessed.map((verdict): PlannedRecord => {
-    const atIt = verdict.kind === 'entity' && verdict.verdict === 'deleted' ? (facts.get(verdict.id) ?? 0) : 0
-    const sources = verdict.kind === 'episode' ? (shared.get(verdict.id) ?? 0) : 0
+  const outcomes = assessed.map((outcome): PlannedRecord => {
+    const atIt = outcome.kind === 'entity' && outcome.verdict === 'deleted' ? (facts.get(outcome.id) ?? 0) : 0
+    const sources = outcome.kind === 'episode' ? (shared.get(outcome.id) ?? 0) : 0
     return {
-      ...verdict,
+      ...outcome,
       store,
       evidence: [
-        ...verdict.evidence,
+        ...outcome.evidence,
         ...(atIt > 0 ? [`facts:${atIt}`] : []),
         ...(sources > 0 ? [`sources:${sources}`] : []),
       ],
-      found: verdict.kind === 'episode' ? (episodes.get(verdict.id) ?? 'text') : 'group',
+      found: outcome.kind === 'episode' ? (episodes.get(outcome.id) ?? 'text') : 'group',
     }
   })
   // Texts that contain erased words although no episode leads to them.
   const known = new Set(assessed.map(({ id }) => id))
   const report = (kind: string, id: string, verdict: PlannedRecord['verdict'], evidence: string[]) => {
     if (!known.has(id))
-      verdicts.push({ store, kind, id, name: null, verdict, reason: 'words', evidence, found: 'text' })
+      outcomes.push({ store, kind, id, name: null, verdict, reason: 'words', evidence, found: 'text' })
   }
   for (const id of byWords.deleteEntities) report('entity', id, 'deleted', [])
   for (const { kind, id, field } of byWords.edits) report(kind, id, 'changed', [`field:${field}`])
-  return verdicts
+  return outcomes
 }
 
 /**

@@ -55,10 +55,12 @@ const textId = ({ id, field }: Pick<GraphText, 'id' | 'field'>): string => idOfP
 /** The label mapping of a group's project; empty if the group belongs to no project. */
 async function entityKindsOf(tx: Transaction, group: string): Promise<EntityKinds> {
   const project = await tx.project.findUnique({ where: { groupId: group }, select: { entityKinds: true } })
-  const told = project?.entityKinds
-  if (typeof told !== 'object' || told === null || Array.isArray(told)) return {}
+  const reported = project?.entityKinds
+  if (typeof reported !== 'object' || reported === null || Array.isArray(reported)) return {}
   return Object.fromEntries(
-    Object.entries(told).flatMap(([label, kind]) => (kind === 'person' || kind === 'business' ? [[label, kind]] : [])),
+    Object.entries(reported).flatMap(([label, kind]) =>
+      kind === 'person' || kind === 'business' ? [[label, kind]] : [],
+    ),
   )
 }
 
@@ -197,7 +199,7 @@ function addByWords(change: GraphChange, { deleteEntities, edits }: FoundByWords
 
 /** Generated texts that the model may have written while it read an erased episode. */
 function addExposed(change: GraphChange, exposed: readonly GraphText[], erased: ErasedTexts): void {
-  const gone = new Set([...change.deleteEntities, ...change.deleteFacts])
+  const deleted = new Set([...change.deleteEntities, ...change.deleteFacts])
   const blanked = new Set([
     ...change.blankEntities,
     ...change.changeFacts.flatMap(({ uuid, isBlanked }) => (isBlanked ? [uuid] : [])),
@@ -208,10 +210,12 @@ function addExposed(change: GraphChange, exposed: readonly GraphText[], erased: 
     const edit = erased.edit(text)
     if (!edit) continue
     matched.add(textId(text))
-    if (!gone.has(text.id) && !blanked.has(text.id)) edits.push(edit)
+    if (!deleted.has(text.id) && !blanked.has(text.id)) edits.push(edit)
   }
   change.editTexts.push(...edits)
-  const unmatched = exposed.filter((text) => !matched.has(textId(text)) && !gone.has(text.id) && !blanked.has(text.id))
+  const unmatched = exposed.filter(
+    (text) => !matched.has(textId(text)) && !deleted.has(text.id) && !blanked.has(text.id),
+  )
   change.told.counts.exposedMatched = matched.size
   change.told.met.exposedUnmatched = [...new Set(unmatched.map(textId))]
   change.told.gone.push(...blanked, ...edits.map(textId))
@@ -238,10 +242,10 @@ async function addOutcome(
   results.derivedCut += outcome.episodesCut
   results.derivedDeleted += told.counts.derivedDeleted ?? 0
   results.exposedMatched += told.counts.exposedMatched ?? 0
-  const add = (name: keyof typeof tallies, met: readonly string[], gone: readonly string[]) => {
+  const add = (name: keyof typeof tallies, met: readonly string[], deleted: readonly string[]) => {
     results[name] += met.length
     tallies[name].met.push(...inGroup(met))
-    tallies[name].gone.push(...inGroup(gone))
+    tallies[name].gone.push(...inGroup(deleted))
   }
   add('entitiesOrphaned', told.met.entitiesOrphaned ?? [], outcome.deleted)
   add('factsUnproven', told.unproven, [])

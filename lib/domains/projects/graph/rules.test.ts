@@ -187,7 +187,7 @@ describe('an episode from which a message is cut', () => {
   it('loses a fact that contains erased words to the fact’s other source, without the erased wording', () => {
     const facts = graph.facts.map((one) => ({ ...one, episodes: ['turn', 'other'] }))
     const left = cut({ ...graph, facts, episodes: [...graph.episodes, episode('other', 2)] })
-    expect(left.facts.map(({ uuid, episodes, fact: wording }) => [uuid, episodes, wording])).toEqual([
+    expect(left.facts.map(({ uuid, episodes, fact: versions }) => [uuid, episodes, versions])).toEqual([
       ['supported', ['turn', 'other'], 'Bert Beispiel asks Nowhere Works'],
       ['of-both', ['other'], ''],
     ])
@@ -242,7 +242,7 @@ const graphs: fc.Arbitrary<PlantedGraph> = fc
       ),
     ]
     const all = [...new Map(pairs.map((pair) => [`${pair.episode} ${pair.entity}`, pair])).values()]
-    const told = (entity: string) =>
+    const reported = (entity: string) =>
       all.filter((pair) => pair.entity === entity).map(({ episode: one }) => `text-${one}.`)
     const chain = sagas[0] ?? []
     return {
@@ -255,12 +255,14 @@ const graphs: fc.Arbitrary<PlantedGraph> = fc
             .map(({ uuid }) => uuid),
         }),
       ),
-      entities: labels.map((own, at) => entity(`n${at}`, `Thing ${at}`, own, { summary: told(`n${at}`).join(' ') })),
+      entities: labels.map((own, at) =>
+        entity(`n${at}`, `Thing ${at}`, own, { summary: reported(`n${at}`).join(' ') }),
+      ),
       facts: made.map(({ noted: _, ...one }) => one),
       mentions: all,
       communities: communities.map((members, at) => {
         const ids = [...new Set(members.map(n))]
-        return { uuid: `c${at}`, name: 'Some', summary: ids.flatMap(told).join(' '), members: ids }
+        return { uuid: `c${at}`, name: 'Some', summary: ids.flatMap(reported).join(' '), members: ids }
       }),
       sagas: sagas.map((some, at) => ({
         uuid: `s${at}`,
@@ -275,7 +277,7 @@ const graphs: fc.Arbitrary<PlantedGraph> = fc
     }
   })
 const erasures = fc.record({ graph: graphs, gone: fc.uniqueArray(fc.nat(5), { minLength: 1, maxLength: 5 }) })
-const ids = (gone: readonly number[]) => gone.map((one) => `e${one}`)
+const ids = (deleted: readonly number[]) => deleted.map((one) => `e${one}`)
 
 describe('erasure in any graph', () => {
   it('leaves no id and no text of an erased episode', () => {

@@ -31,8 +31,8 @@ interface CutEpisode {
   erasedWords: ReadonlySet<string>
 }
 function cutOf({ content }: Episode, rest: string): CutEpisode {
-  const kept = wordsOf(rest)
-  return { rest, erasedWords: new Set([...wordsOf(content)].filter((word) => !kept.has(word))) }
+  const retained = wordsOf(rest)
+  return { rest, erasedWords: new Set([...wordsOf(content)].filter((word) => !retained.has(word))) }
 }
 
 /** An empty change. */
@@ -73,7 +73,7 @@ interface Assessment {
     kind: string,
     id: string,
     name: string | null,
-    verdict: PlannedRecord['verdict'],
+    decision: PlannedRecord['verdict'],
     reason: string,
     evidence?: string[],
   ): void
@@ -95,9 +95,9 @@ function newDecision(found: Neighbourhood, redacts: boolean): Assessment {
 
 /** Whether the remaining text of the cut sources contains every word that the fact shares with the erased text. */
 function isSupportedBy({ fact, name }: Fact, cuts: readonly CutEpisode[]): boolean {
-  const kept = wordsOf(cuts.map(({ rest }) => rest).join('\n'))
+  const retained = wordsOf(cuts.map(({ rest }) => rest).join('\n'))
   const shared = [...wordsOf(`${name} ${fact}`)].filter((word) => cuts.some(({ erasedWords }) => erasedWords.has(word)))
-  return shared.every((word) => kept.has(word))
+  return shared.every((word) => retained.has(word))
 }
 
 /**
@@ -110,12 +110,12 @@ function restoreFacts(
   endedBy: FactPolicy['provenance']['endedBy'],
 ): void {
   const episodes = all.filter(({ uuid }) => erased.has(uuid) || cut.has(uuid))
-  const gone = new Set(change.deleteEntities)
+  const deleted = new Set(change.deleteEntities)
   const leaving = new Set(change.deleteFacts)
   const noted = new Set(episodes.flatMap(({ entityEdges }) => entityEdges))
   for (const fact of ended) {
     const { uuid, invalidAt, expiredAt } = fact
-    if (leaving.has(uuid) || gone.has(fact.source) || gone.has(fact.target)) continue
+    if (leaving.has(uuid) || deleted.has(fact.source) || deleted.has(fact.target)) continue
     if (invalidAt === null && expiredAt === null) continue
     const enders = episodes.filter(({ uuid: episode }) => endedBy.get(uuid)?.includes(episode))
     const wasEndedBefore =
@@ -156,7 +156,7 @@ function restoreFacts(
 /** Decides about the facts, after the entities, and restores facts that an erased episode ended. */
 function decideFacts(assessment: Assessment, { provenance, hasErased }: FactPolicy): void {
   const { found, change, erased, cut, decidedAgain, tell } = assessment
-  const gone = new Set(change.deleteEntities)
+  const deleted = new Set(change.deleteEntities)
   const erasedSourceIds = (uuid: string) => erased.has(uuid) || provenance.erasedSourceIds.has(uuid)
   const staying: Fact[] = []
   for (const fact of found.facts) {
@@ -171,9 +171,9 @@ function decideFacts(assessment: Assessment, { provenance, hasErased }: FactPoli
     const isSupported = cuts.length > 0 && !hasErased(`${name} ${fact.fact}`) && isSupportedBy(fact, cuts)
     const without = episodes.filter((episode) => erased.has(episode) || (cut.has(episode) && !isSupported))
     const isRetained = rest.length > 0 || isSupported
-    const isGone = gone.has(fact.source) || gone.has(fact.target)
-    if ((rest.some((episode) => !erasedSourceIds(episode)) || isSupported) && !isGone) staying.push(fact)
-    if (isGone) {
+    const isDeleted = deleted.has(fact.source) || deleted.has(fact.target)
+    if ((rest.some((episode) => !erasedSourceIds(episode)) || isSupported) && !isDeleted) staying.push(fact)
+    if (isDeleted) {
       change.deleteFacts.push(uuid)
       tell('fact', uuid, fact.fact, 'deleted', 'endpoint', [`episodes:${rest.length}`])
     } else if (!isRetained) {
@@ -380,9 +380,9 @@ function pointersOf(
 
 /** Decides about communities and sagas, after the entities. */
 function decideGroups({ found, change, erased, decidedAgain, tell }: Assessment): void {
-  const gone = new Set(change.deleteEntities)
+  const deleted = new Set(change.deleteEntities)
   for (const { uuid, name, summary, members, others } of found.communities) {
-    const isEmpty = others === 0 && members.every((member) => gone.has(member))
+    const isEmpty = others === 0 && members.every((member) => deleted.has(member))
     if (isEmpty) change.deleteCommunities.push(uuid)
     else {
       decidedAgain.push(uuid)

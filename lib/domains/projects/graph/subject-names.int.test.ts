@@ -203,7 +203,7 @@ describe('erasure lists messages of others', () => {
 })
 
 describe('erasure with redact keeps texts of others', () => {
-  const kept = async (
+  const retained = async (
     options: Parameters<typeof written>[0],
     before = async (_: Awaited<ReturnType<typeof written>>) => {},
   ) => {
@@ -214,23 +214,23 @@ describe('erasure with redact keeps texts of others', () => {
     expect(places(run)).toContain('graph episode content false')
     expect(await made.planting.standing(made.groupId)).toEqual(texts)
   }
-  it('when the person changed their name within 45 days', () => kept({ heldFor: 44 * day }))
-  it('when no owner of the project allowed it', () => kept({ allows: false }))
-  it('when the name is that of a company', () => kept({ called: 'Contoso GmbH' }))
+  it('when the person changed their name within 45 days', () => retained({ heldFor: 44 * day }))
+  it('when no owner of the project allowed it', () => retained({ allows: false }))
+  it('when the name is that of a company', () => retained({ called: 'Contoso GmbH' }))
   it('when another person has the name', () =>
-    kept({}, async () => {
+    retained({}, async () => {
       const { accountId } = await signedIn(test)
       await test.db.prisma.account.update({ where: { id: accountId }, data: { name: name.toUpperCase() } })
     }).finally(() =>
       test.db.prisma.account.updateMany({ where: { name: name.toUpperCase() }, data: { name: 'Other' } }),
     ))
   it('when a participant has the name', () =>
-    kept({ called: 'Ida Muster' }, async ({ project }) => {
+    retained({ called: 'Ida Muster' }, async ({ project }) => {
       const body = { external_id: 'u', name: 'Ida Muster' }
       await dataOf(test, 'POST', `${project.path}/participants`, project.agent, { body })
     }))
   it('when an entity that is no person has the name', () =>
-    kept({ called: 'Berta Beispiel' }, async ({ planting, groupId }) => {
+    retained({ called: 'Berta Beispiel' }, async ({ planting, groupId }) => {
       const entities = [entity(newId('ent'), 'Berta Beispiel', ['Company'], {})]
       await planting.plant({ ...bare, group: groupId, episodes: [], entities })
     }))

@@ -113,16 +113,16 @@ describe('POST /api/projects/{id}/import', () => {
 
   it('rejects duplicates with other content, foreign or erased ids and invalid lines, each with its line number, and stores the others', async () => {
     const [project, other] = [await madeProject(test), await madeProject(test)]
-    const [conv, theirs, taken, foreign, gone] = [idOf('conv'), idOf('conv'), idOf('m'), idOf('m'), idOf('m')]
-    await imported(project, [conversation(conv), message(taken, conv), message(gone, conv)])
+    const [conv, theirs, taken, foreign, deleted] = [idOf('conv'), idOf('conv'), idOf('m'), idOf('m'), idOf('m')]
+    await imported(project, [conversation(conv), message(taken, conv), message(deleted, conv)])
     await imported(other, [conversation(theirs), message(foreign, theirs)])
-    await eraseWholeProject(test, `${project.path}/conversations/${conv}/messages/${gone}`, project.agent)
+    await eraseWholeProject(test, `${project.path}/conversations/${conv}/messages/${deleted}`, project.agent)
     const [first, last] = [idOf('m'), idOf('m')]
     const secret = 'a sentence that no answer repeats'
     const report = await imported(project, [
       message(first, conv), // 1
       message(taken, conv, { content: secret }), // 2
-      message(gone, conv), // 3
+      message(deleted, conv), // 3
       message(idOf('m'), theirs), // 4: a conversation of another project
       message(foreign, conv), // 5: another project also has it
       `{"type":"message","content":"${secret}`, // 6
@@ -273,21 +273,21 @@ describe('POST /api/projects/{id}/import', () => {
   it('rejects documents with another author, foreign or erased ids or invalid content, and stores no part of them', async () => {
     const [project, other] = [await madeProject(test), await madeProject(test)]
     const [conv, theirs, foreign] = [idOf('conv'), idOf('conv'), idOf('m')]
-    const [taken, gone, kept] = [idOf('d'), idOf('d'), idOf('d')]
+    const [taken, deleted, retained] = [idOf('d'), idOf('d'), idOf('d')]
     await imported(project, [
       conversation(conv),
       document(taken, { author: { external_id: 'p', email: 'pat@example.org' } }),
-      document(gone),
+      document(deleted),
     ])
     await imported(other, [conversation(theirs), message(foreign, theirs)])
-    await eraseWholeProject(test, `${project.path}/documents/${gone}`, project.agent)
+    await eraseWholeProject(test, `${project.path}/documents/${deleted}`, project.agent)
     const before = await objectsOf(project)
     const secret = 'a sentence that no answer repeats'
     const report = await imported(project, [
       document(taken, { author: { external_id: 'q' } }), // 1: q claims the document of p
       document(taken), // 2: the agent claims it too
       document(taken, { author: { external_id: 'p' }, content: secret }), // 3
-      document(gone), // 4
+      document(deleted), // 4
       document(idOf('d'), { made_from: foreign }), // 5
       document(idOf('d'), { author: { external_id: 'new' }, provenance: [{ store: 'cache', ref: `of ${other.id}` }] }), // 6
       document(idOf('d'), { content_base64: 'AA==' }), // 7: content and content_base64
@@ -297,7 +297,7 @@ describe('POST /api/projects/{id}/import', () => {
       document(idOf('d'), { media_type: 'text/x-secret' }), // 11
       document(idOf('d'), { created_at: '2999-01-01T00:00:00.000Z' }), // 12
       document(idOf('d'), { author: { external_id: 'p', email: 'mallory@example.org' } }), // 13
-      document(kept, { author: { external_id: 'p' } }), // 14
+      document(retained, { author: { external_id: 'p' } }), // 14
     ])
     expect(report.faults.map(({ line, code }: { line: number; code: string }) => `${line} ${code}`)).toEqual([
       '1 id_in_use',
@@ -383,9 +383,9 @@ describe('POST /api/projects/{id}/import', () => {
     expect((await sent(project, lines, await issuedAgent(test, ['read'], { owner: project.owner }))).status).toBe(403)
     expect((await sent(project, [document(idOf('d'))], await issuedAgent(test, ['read', 'write']))).status).toBe(404)
     expect((await sent(project, lines, {})).status).toBe(401)
-    const gone = await issuedAgent(test, ['read', 'write'], { owner: project.owner })
-    await test.db.prisma.token.update({ where: { id: gone.tokenId }, data: { revokedAt: test.clock.now() } })
-    expect((await sent(project, lines, gone)).status).toBe(401)
+    const deleted = await issuedAgent(test, ['read', 'write'], { owner: project.owner })
+    await test.db.prisma.token.update({ where: { id: deleted.tokenId }, data: { revokedAt: test.clock.now() } })
+    expect((await sent(project, lines, deleted)).status).toBe(401)
     const typed = await test.fetch('POST', `${project.path}/import`, {
       ...project.agent,
       body: ndjson(lines),

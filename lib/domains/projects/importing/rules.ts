@@ -110,13 +110,13 @@ const newline = 10
 
 /** Yields the lines of a stream without blank ones. Buffers at most `longest` bytes; a longer line is not buffered. */
 export async function* ndjsonLinesOf(bytes: AsyncIterable<Uint8Array>, longest: number): AsyncGenerator<NdjsonLine> {
-  let kept: Uint8Array[] = []
+  let retained: Uint8Array[] = []
   let size = 0
   let number = 0
   const isBlank = (line: Uint8Array): boolean => line.every((code) => code === 32 || code === 9 || code === 13)
   function whole(): NdjsonLine | undefined {
-    const [line, length] = [Buffer.concat(kept), size]
-    kept = []
+    const [line, length] = [Buffer.concat(retained), size]
+    retained = []
     size = 0
     number++
     if (length > longest) return { number }
@@ -127,8 +127,8 @@ export async function* ndjsonLinesOf(bytes: AsyncIterable<Uint8Array>, longest: 
       const end = chunk.indexOf(newline, at)
       const rest = chunk.subarray(at, end < 0 ? chunk.length : end)
       size += rest.length
-      if (size <= longest) kept.push(rest)
-      else kept = []
+      if (size <= longest) retained.push(rest)
+      else retained = []
       if (end < 0) break
       const line = whole()
       if (line) yield line

@@ -85,10 +85,10 @@ describe('the object data source', () => {
     const scope = { part }
     const { items } = await planOf(scope)
     expect(items).toEqual([outside, file, orphan].sort())
-    const verdicts = await test.db.transaction(
+    const decisions = await test.db.transaction(
       async (tx) => (await dataSourceOf(test).explain?.(scope, tx, test.clock.now()))?.verdicts ?? [],
     )
-    expect(verdicts.map(({ id, found, verdict, evidence }) => [id, found, verdict, ...evidence])).toEqual(
+    expect(decisions.map(({ id, found, verdict, evidence }) => [id, found, verdict, ...evidence])).toEqual(
       [
         [outside, 'pointer', 'deleted', 'versions:1'],
         [file, 'row', 'deleted', 'versions:1'],
@@ -140,10 +140,10 @@ describe('the object data source', () => {
       [newId('prov'), mine.project.id, mine.message.id, theirs.file, test.clock.now()],
     )
     expect((await planOf({ part: mine.part })).items).toEqual([mine.file])
-    const verdicts = await test.db.transaction(
+    const decisions = await test.db.transaction(
       async (tx) => (await dataSourceOf(test).explain?.({ part: mine.part }, tx, test.clock.now()))?.verdicts ?? [],
     )
-    expect(verdicts).toContainEqual(
+    expect(decisions).toContainEqual(
       expect.objectContaining({ id: theirs.file, verdict: 'untouched', reason: 'foreign' }),
     )
   })

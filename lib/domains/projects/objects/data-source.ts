@@ -99,14 +99,14 @@ async function planObjects(
   )
   const planned = new Map(keys)
   for (const [key, { verdict, found }] of findings) if (verdict !== 'retained') planned.set(key, found)
-  const told = [...names.keys()].filter((key) => !keys.has(key))
-  const absent = isUnsearched ? new Set<string>() : new Set(told.filter((key) => !findings.has(key)))
+  const answers = [...names.keys()].filter((key) => !keys.has(key))
+  const absent = isUnsearched ? new Set<string>() : new Set(answers.filter((key) => !findings.has(key)))
   for (const key of await absentOf(
     objects,
     [...keys].flatMap(([key, found]) => (found === 'pointer' ? [key] : [])),
   ))
     absent.add(key)
-  for (const key of told) if (!planned.has(key)) planned.set(key, 'pointer')
+  for (const key of answers) if (!planned.has(key)) planned.set(key, 'pointer')
   for (const [key, { verdict }] of findings) if (verdict === 'retained') absent.add(key)
   const [items, watched]: [string[], string[]] = [[], []]
   const isIdIn = searchStringsOf([...ids]).occursIn
@@ -233,7 +233,7 @@ async function residueOfObjects(
   const keys = keysAmong(items.filter((item) => !isWordsItem(item))).values()
   await Promise.all(
     Array.from({ length: atOnce }, async () => {
-      for (const key of keys) if (!(await isGone(objects, key, wordDecider, named.has(key)))) left.add(key)
+      for (const key of keys) if (!(await isDeleted(objects, key, wordDecider, named.has(key)))) left.add(key)
     }),
   )
   if (part?.kind === 'project')
@@ -247,7 +247,7 @@ async function residueOfObjects(
 }
 
 /** Whether no residue remains of an object that an erasure deleted or cut. */
-async function isGone(
+async function isDeleted(
   objects: ObjectsSourcePorts['objects'],
   key: string,
   wordDecider: ValueDecider,

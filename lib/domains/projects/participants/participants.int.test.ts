@@ -145,9 +145,9 @@ describe('POST of a message with an author', () => {
     expect((await send(project.agent.token)).status).toBe(201)
     expect((await send(project.agent.token)).headers.get('idempotency-replayed')).toBe('true')
     expect(await test.db.prisma.message.count({ where: { conversationId: conversation.id } })).toBe(1)
-    const gone = await issuedAgent(test, ['read', 'write'], { owner: project.owner })
-    await test.db.prisma.token.update({ where: { id: gone.tokenId }, data: { revokedAt: test.clock.now() } })
-    expect((await send(gone.token, 'two')).status).toBe(401)
+    const deleted = await issuedAgent(test, ['read', 'write'], { owner: project.owner })
+    await test.db.prisma.token.update({ where: { id: deleted.tokenId }, data: { revokedAt: test.clock.now() } })
+    expect((await send(deleted.token, 'two')).status).toBe(401)
   })
 
   it('stores a document with a participant as its author', async () => {
@@ -310,7 +310,7 @@ describe('a person for whom a backend with one token writes in 200 conversations
     const name = 'Wilhelmina Thistlewood'
     const marker = 'the red kettle whistles twice before the morning train'
     const other = { external_id: 'other', name: 'Somebody Else' }
-    const kept: string[] = []
+    const retained: string[] = []
     const sources: { id: string; text: string }[] = []
     for (let n = 0; n < 200; n++) {
       const conversation = await madeConversation(test, backend, {}, backend.agent)
@@ -323,7 +323,7 @@ describe('a person for whom a backend with one token writes in 200 conversations
       await storedInThread(test, conversation.id, [{ id: source, text }])
       await madeMessage(test, conversation, backend.agent, { role: 'assistant', content: `An answer, ${n}.` })
       if (n % 20 === 0)
-        kept.push(
+        retained.push(
           (await madeMessage(test, conversation, backend.agent, { author: other, content: `Others, ${n}.` })).id,
         )
     }
@@ -409,8 +409,8 @@ describe('a person for whom a backend with one token writes in 200 conversations
     )
     expect(left).toEqual([{ n: 0 }])
     const { prisma } = test.app.db
-    expect(await prisma.message.count({ where: { id: { in: kept } } })).toBe(kept.length)
-    expect(await prisma.message.count({ where: { projectId: backend.id } })).toBe(200 + kept.length)
+    expect(await prisma.message.count({ where: { id: { in: retained } } })).toBe(retained.length)
+    expect(await prisma.message.count({ where: { projectId: backend.id } })).toBe(200 + retained.length)
     expect(await prisma.document.count({ where: { projectId: backend.id } })).toBe(1)
     const receipt = (await test.fetch('GET', `/v1/receipts/${run.receiptId}`)).json
     expect(receipt.stores.find(({ holder }: { holder: string }) => holder === 'projects.messages')).toMatchObject({

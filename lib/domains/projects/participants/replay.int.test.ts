@@ -27,7 +27,7 @@ it('a replay erases a participant from a restored backup again, and suppresses t
   const conversation = await madeConversation(before, project, {}, project.agent)
   const say = (external_id: string) =>
     madeMessage(before, conversation, project.agent, { author: { external_id, name: `Name of ${external_id}` } })
-  const [gone, stays] = [await say('gone'), await say('stays')]
+  const [deleted, stays] = [await say('gone'), await say('stays')]
   const { id } = await before.db.prisma.projectParticipant.findFirstOrThrow({ where: { externalId: 'gone' } })
   const backup = await backupOf({ ownerUrl: before.ownerUrl, env: before.app.env })
   const { runId, receiptId } = await before.db.transaction((tx) =>
@@ -44,9 +44,9 @@ it('a replay erases a participant from a restored backup again, and suppresses t
 
   restored = await testApp({ KP_LEDGER_URL: ledger }, backup)
   const { prisma } = restored.db
-  expect(await prisma.message.count({ where: { id: gone.id } })).toBe(1)
+  expect(await prisma.message.count({ where: { id: deleted.id } })).toBe(1)
   expect(await operator(restored.app).replayErasures()).toMatchObject({ subjects: 1, reinstated: 1, unfinished: [] })
-  expect(await prisma.message.count({ where: { id: gone.id } })).toBe(0)
+  expect(await prisma.message.count({ where: { id: deleted.id } })).toBe(0)
   expect(await prisma.message.count({ where: { id: stays.id } })).toBe(1)
   expect(await prisma.projectParticipant.count({ where: { externalId: 'gone' } })).toBe(0)
   const { status, json } = await restored.fetch('GET', `/v1/receipts/${receiptId}`)

@@ -47,11 +47,11 @@ describe('the provenance ledger', () => {
   })
 
   it('and the project’s export omit data that is being erased', async () => {
-    const going = await madeConversation(test, project)
-    const message = await madeMessage(test, going, project.owner)
+    const erasing = await madeConversation(test, project)
+    const message = await madeMessage(test, erasing, project.owner)
     const exported = async () => (await test.fetch('GET', `${project.path}/export?format=ndjson`, project.owner)).text
     expect([(await known(message.id)).total, (await exported()).includes(message.id)]).toEqual([1, true])
-    await test.db.prisma.conversation.update({ where: { id: going.id }, data: { erasingSince: test.clock.now() } })
+    await test.db.prisma.conversation.update({ where: { id: erasing.id }, data: { erasingSince: test.clock.now() } })
     expect(await known(message.id)).toMatchObject({ data: [] })
     expect(await exported()).not.toContain(message.id)
   })
@@ -133,8 +133,8 @@ describe('the export of a project', () => {
     await dataOf(test, 'PATCH', message.path, own.owner, { body: { content: 'Otherwise.' } })
     await madeAttachment(test, message, own.owner, { name: 'a.txt', bytes: 'attached' })
     const document = await madeDocument(test, own, own.agent, { name: 'd.md', bytes: 'document' })
-    const gone = await madeMessage(test, talk, own.owner, { content: 'Being erased.' })
-    await test.app.db.prisma.message.update({ where: { id: gone.id }, data: { erasingSince: test.clock.now() } })
+    const deleted = await madeMessage(test, talk, own.owner, { content: 'Being erased.' })
+    await test.app.db.prisma.message.update({ where: { id: deleted.id }, data: { erasingSince: test.clock.now() } })
     const { text, headers } = await test.fetch('GET', `${own.path}/export`, own.owner)
     expect(headers.get('content-type')).toBe('application/x-ndjson')
     const lines = text

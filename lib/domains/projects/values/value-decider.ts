@@ -359,8 +359,8 @@ export function valueDecider(words: ErasedWords, options: ValueDeciderOptions): 
     }
     const found = await remaining.textsIn(spoken)
     persons = personsOf(found)
-    const told = (naming?.remaining ?? []).flatMap((one) => formsOf(one, words, ''))
-    const others = [...told, ...found.map((one) => one.text)]
+    const reported = (naming?.remaining ?? []).flatMap((one) => formsOf(one, words, ''))
+    const others = [...reported, ...found.map((one) => one.text)]
     const decided = decideDerivedText(
       { text: spoken, isNamed: naming !== undefined, named, remaining: others, persons },
       { runsIn: matches },

@@ -271,8 +271,8 @@ function writtenOf({ script, erased, other, names, isHyphenated, identifier, for
   const own = isWords ? rewritten(erased) : erased
   const plain = `${own}\n${other}.`
   // A form of lines has no further line breaks inside its prefixes. Escapes in the parts of a string would be undone with those around them.
-  const most = form === 'as it is' ? names.length : inParts.has(form) ? 0 : 1
-  const around = names.slice(0, most).filter((name) => form === 'as it is' || name !== 'HTML lines')
+  const max = form === 'as it is' ? names.length : inParts.has(form) ? 0 : 1
+  const around = names.slice(0, max).filter((name) => form === 'as it is' || name !== 'HTML lines')
   return { plain, own, value: encodedWith(plain, [form, ...around]) }
 }
 const wordsOf = (text: string) => tokenize(text).map(({ word }) => word)

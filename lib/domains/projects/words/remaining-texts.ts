@@ -77,7 +77,7 @@ export function formsOf(text: string, words: Pick<ErasedWords, 'namesIn'>, mark:
 }
 
 /** Minimum length in characters at which a match is not a coincidence. */
-const leastTold = 20
+const minReported = 20
 
 /** All remaining texts of a project: the runs of erased words that they explain, and finders for these texts in other texts. */
 export interface RemainingTexts {
@@ -106,7 +106,7 @@ export async function readRemainingTexts(
         for (const { run } of words.namesIn(text)) explainedNames.add(run)
       }
       for (const form of isByPerson ? [text] : formsOf(text, words, redacted))
-        if (form.length < leastTold) short.add(form)
+        if (form.length < minReported) short.add(form)
         else for (const index of isByPerson ? [long, persons] : [long]) index.add(form)
     }
   return { explained, explainedNames, long, persons, short }

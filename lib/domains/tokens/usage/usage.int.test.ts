@@ -140,23 +140,23 @@ describe('usage counts collected in memory', () => {
 
 describe('erasure and retention of usage counts', () => {
   test('counts collected for an erased token are dropped, and others are written', async () => {
-    const gone = await issuedAgent(app, ['read'])
+    const deleted = await issuedAgent(app, ['read'])
     const stays = await issuedAgent(app, ['read'])
-    count(gone.tokenId)
+    count(deleted.tokenId)
     count(stays.tokenId)
-    await app.db.prisma.token.delete({ where: { id: gone.tokenId } })
+    await app.db.prisma.token.delete({ where: { id: deleted.tokenId } })
     await flush()
-    expect(await usesOf(gone.tokenId, stays.tokenId)).toMatchObject([{ token_id: stays.tokenId, reads: 1 }])
+    expect(await usesOf(deleted.tokenId, stays.tokenId)).toMatchObject([{ token_id: stays.tokenId, reads: 1 }])
   })
 
   test('counts are dropped when an erasure runs during their write', async () => {
-    const gone = await issuedAgent(app, ['read'])
+    const deleted = await issuedAgent(app, ['read'])
     const stays = await issuedAgent(app, ['read'])
-    count(gone.tokenId)
+    count(deleted.tokenId)
     count(stays.tokenId)
     await withConnection(app.ownerUrl, async (owner) => {
       await owner.query('BEGIN')
-      await owner.query('DELETE FROM tokens WHERE id = $1', [gone.tokenId])
+      await owner.query('DELETE FROM tokens WHERE id = $1', [deleted.tokenId])
       const written = flush()
       await expect
         .poll(
@@ -172,7 +172,7 @@ describe('erasure and retention of usage counts', () => {
       await owner.query('COMMIT')
       await written
     })
-    expect(await usesOf(gone.tokenId, stays.tokenId)).toMatchObject([{ token_id: stays.tokenId, reads: 1 }])
+    expect(await usesOf(deleted.tokenId, stays.tokenId)).toMatchObject([{ token_id: stays.tokenId, reads: 1 }])
   })
 
   test('the data source erases usage with its token, and reports residue', async () => {

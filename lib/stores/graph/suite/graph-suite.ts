@@ -46,7 +46,9 @@ function dangling({ episodes, entities, facts, mentions, communities, sagas, nex
     ...lost(mentions.flatMap(({ episode, entity }) => [episode, entity])),
     ...lost(facts.flatMap(({ source, target, episodes: from }) => [source, target, ...from])),
     ...lost(communities.flatMap(({ members }) => members)),
-    ...lost(sagas.flatMap(({ firstEpisode, lastEpisode, episodes: told }) => [firstEpisode, lastEpisode, ...told])),
+    ...lost(
+      sagas.flatMap(({ firstEpisode, lastEpisode, episodes: reported }) => [firstEpisode, lastEpisode, ...reported]),
+    ),
     ...lost(next.flatMap(({ from, to }) => [from, to])),
     ...episodes.flatMap(({ entityEdges }) => entityEdges.filter((id) => !factIds.has(id))),
   ]
@@ -83,15 +85,15 @@ export function graphSuite(name: string, open: () => Promise<OpenedGraph>): void
 
     it('read returns what was planted', async () => {
       const { id, ...deal } = await planted()
-      const standing = await graph.planting.standing(group)
+      const remaining = await graph.planting.standing(group)
       const sorted = <T extends { uuid: string }>(list: T[]) => list.toSorted((a, b) => (a.uuid < b.uuid ? -1 : 1))
-      expect(standing.episodes).toEqual(sorted(deal.episodes))
-      expect(standing.entities).toEqual(sorted(deal.entities))
-      expect(standing.facts).toEqual(sorted(deal.facts))
-      expect(standing.sagas).toEqual(sorted(deal.sagas))
-      expect(standing.communities).toEqual(sorted(deal.communities))
-      expect(standing.embedded).toContain(id('f-alone'))
-      expect(dangling(standing)).toEqual([])
+      expect(remaining.episodes).toEqual(sorted(deal.episodes))
+      expect(remaining.entities).toEqual(sorted(deal.entities))
+      expect(remaining.facts).toEqual(sorted(deal.facts))
+      expect(remaining.sagas).toEqual(sorted(deal.sagas))
+      expect(remaining.communities).toEqual(sorted(deal.communities))
+      expect(remaining.embedded).toContain(id('f-alone'))
+      expect(dangling(remaining)).toEqual([])
     })
 
     describe.each([
@@ -637,19 +639,19 @@ export function graphSuite(name: string, open: () => Promise<OpenedGraph>): void
         group = `${own}-${n}`
         const made = sharedGraph(group, size)
         await graph.planting.plant(made)
-        const gone = made.episodes.map(({ uuid }) => uuid).filter((_, at) => at % 6 !== 0)
-        expect(gone).toHaveLength(50)
-        if (how === 'at once') await Promise.all(gone.map((uuid) => patiently(() => change([uuid]))))
-        else if (how === 'in turn') for (const uuid of gone.toReversed()) await change([uuid])
-        else await change(gone)
-        const standing = await graph.planting.standing(group)
-        expect(dangling(standing), how).toEqual([])
+        const deleted = made.episodes.map(({ uuid }) => uuid).filter((_, at) => at % 6 !== 0)
+        expect(deleted).toHaveLength(50)
+        if (how === 'at once') await Promise.all(deleted.map((uuid) => patiently(() => change([uuid]))))
+        else if (how === 'in turn') for (const uuid of deleted.toReversed()) await change([uuid])
+        else await change(deleted)
+        const remaining = await graph.planting.standing(group)
+        expect(dangling(remaining), how).toEqual([])
         expect(
-          standing.entities.filter(({ uuid }) => !standing.mentions.some(({ entity }) => entity === uuid)),
+          remaining.entities.filter(({ uuid }) => !remaining.mentions.some(({ entity }) => entity === uuid)),
           how,
         ).toEqual([])
-        expect(await graph.store.residue(group, gone)).toBe(0)
-        ends.push(JSON.stringify(standing).replaceAll(group, 'group'))
+        expect(await graph.store.residue(group, deleted)).toBe(0)
+        ends.push(JSON.stringify(remaining).replaceAll(group, 'group'))
       }
       expect(ends[0]).toBe(ends[1])
       expect(ends[1]).toBe(ends[2])

@@ -129,17 +129,18 @@ export function objectsSuite(name: string, open: () => Promise<ObjectsBed>): voi
 
     it('erase removes every version and delete marker, only of these keys', async () => {
       const [prefix, other] = [folder(), folder()]
-      const [gone, near, far] = [`${prefix}/a`, `${prefix}/a2`, `${other}/a`]
-      for (const key of [gone, near, far]) for (const said of ['1', '2', '3']) await store.put(key, saying(said), text)
+      const [deleted, near, far] = [`${prefix}/a`, `${prefix}/a2`, `${other}/a`]
+      for (const key of [deleted, near, far])
+        for (const said of ['1', '2', '3']) await store.put(key, saying(said), text)
       const before = await Promise.all([near, far].map((key) => store.versions(key)))
-      await bed.removeNewest(gone)
-      expect(await store.get(gone)).toBeUndefined()
-      expect(await under(prefix)).toEqual(bed.keepsVersions ? [gone, near] : [near])
-      await store.put(gone, saying('4'), text)
-      if (bed.keepsVersions) expect((await store.versions(gone)).length).toBeGreaterThanOrEqual(4)
-      expect(await store.erase([gone, gone, `${prefix}/never`])).toBe(1)
-      expect(await store.versions(gone)).toEqual([])
-      expect(await store.erase([gone])).toBe(0)
+      await bed.removeNewest(deleted)
+      expect(await store.get(deleted)).toBeUndefined()
+      expect(await under(prefix)).toEqual(bed.keepsVersions ? [deleted, near] : [near])
+      await store.put(deleted, saying('4'), text)
+      if (bed.keepsVersions) expect((await store.versions(deleted)).length).toBeGreaterThanOrEqual(4)
+      expect(await store.erase([deleted, deleted, `${prefix}/never`])).toBe(1)
+      expect(await store.versions(deleted)).toEqual([])
+      expect(await store.erase([deleted])).toBe(0)
       expect(await Promise.all([near, far].map((key) => store.versions(key)))).toEqual(before)
       expect(await under(prefix)).toEqual([near])
       expect(await store.erase([near, far])).toBe(2)
