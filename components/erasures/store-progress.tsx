@@ -8,6 +8,7 @@ import type { RunDetail } from '#lib/domains/privacy-requests/erasures/contract.
 import { isStuck } from './fault-rules.ts'
 import { PlaceCards } from './place-cards.tsx'
 import {
+  hasWork,
   heldOf,
   placeOf,
   progressOf,
@@ -98,6 +99,9 @@ export function StoreProgress({ run: { state, steps, waits_for } }: StoreProgres
       </>
     )
   const rows = storeRows(steps)
+  const shown = rows.filter(hasWork)
+  const emptyStores =
+    state === 'planning' ? [] : rows.filter((row) => !hasWork(row)).map(({ store }) => names.place(store))
   const records = rows.reduce((sum, row) => sum + row.records, 0)
   const erased = rows.reduce((sum, row) => sum + row.erased, 0)
   const isThere = (step: ShownStep) =>
@@ -110,13 +114,18 @@ export function StoreProgress({ run: { state, steps, waits_for } }: StoreProgres
           ? state === 'planning'
             ? t('planning')
             : t('nothing')
-          : t('summary', { erased, planned: records, stores: rows.length })}
+          : t('summary', { erased, planned: records, stores: shown.length })}
       </p>
       <UnavailableStores waits={waits_for} />
-      <PlaceCards
-        places={rows.map(placeOf)}
-        badges={Object.fromEntries(rows.map((row) => [row.store, <StateBadge key={row.store} {...row} />]))}
-      />
+      {shown.length > 0 && (
+        <PlaceCards
+          places={shown.map(placeOf)}
+          badges={Object.fromEntries(shown.map((row) => [row.store, <StateBadge key={row.store} {...row} />]))}
+        />
+      )}
+      {emptyStores.length > 0 && (
+        <p className="text-sm text-quiet">{t('emptyStores', { stores: list(emptyStores) })}</p>
+      )}
       {steps.some(isStuck) && <p className="text-red">{t('stuck')}</p>}
       {steps.some(isThere) && (
         <ul aria-label={t('kinds')} className="divide-y divide-line border-y border-line">

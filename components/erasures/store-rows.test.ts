@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import en from '#messages/en.ts'
-import { progressOf, resultNames, resultsOf, type ShownStep, storeRows } from './store-rows.ts'
+import { hasWork, progressOf, resultNames, resultsOf, type ShownStep, storeRows } from './store-rows.ts'
 
 const step = (holder: string, more: Partial<ShownStep> = {}): ShownStep => ({
   holder,
@@ -40,6 +40,17 @@ describe('progress by store', () => {
       [{ store: 'postgresql', records: 16, erased: 11, held: 3, state: 'running' }, 2],
       [{ store: 'exports', records: 2, erased: 0, held: 0, state: 'waiting' }, 1],
     ])
+  })
+
+  it('hasWork is false only for a store without records, residue and faults', () => {
+    const has = (more: Partial<ShownStep>) => storeRows([step('x', more), step('y')]).map(hasWork)
+    expect(has({})).toEqual([false])
+    expect(has({ state: 'done', verified_at: at, residue: 0 })).toEqual([false])
+    expect(has({ planned: 1 })).toEqual([true])
+    expect(has({ held: [{ hold_id: 'a', count: 1 }] })).toEqual([true])
+    expect(has({ state: 'done', verified_at: at, residue: 1 })).toEqual([true])
+    expect(has({ state: 'stuck' })).toEqual([true])
+    expect(has({ waiting_since: at })).toEqual([true])
   })
 
   it.each([

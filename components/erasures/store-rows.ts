@@ -51,6 +51,10 @@ export function storeRows(steps: ShownSteps): StoreRow[] {
   })
 }
 
+/** Whether a store had records of the erasure, has them again, or needs attention. The others were searched with no result. */
+export const hasWork = ({ records, state, steps }: StoreRow): boolean =>
+  records > 0 || steps.some(({ residue }) => (residue ?? 0) > 0) || ['stuck', 'undecided', 'blocked'].includes(state)
+
 /** A row as a place whose records fall to zero. */
 export const placeOf = ({ store, records, erased, held, steps }: StoreRow): ErasurePlace => ({
   store,
