@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { commandFiles } from '#bin/kp/commands.ts'
+import { placeVariables } from '#lib/config/env.ts'
 import { agentDocumentKinds } from '#lib/domains/agents/life/rules.ts'
 import type { Actor } from '#lib/kernel/context.ts'
 import { doors, guardedEffects, isInPerson, isOpenToLent, withoutEffect } from '#lib/kernel/effects.ts'
@@ -31,6 +32,12 @@ const operations = () => test.app.useCases.map(({ operation: { id } }) => id).so
 const unique = (names: readonly string[]) => [...new Set(names)].sort()
 
 describe('the table of effects', () => {
+  it('names every address, folder and secret of the installation, in an effect or among those without one', () => {
+    const named = all.flatMap(({ places = [] }) => places)
+    expect(unique([...named, ...withoutEffect.places])).toEqual(unique(placeVariables))
+    expect(withoutEffect.places.filter((name) => named.includes(name))).toEqual([])
+  })
+
   it('names every operation, job and command, in an effect or among those without one', () => {
     const named = all.flatMap(({ inPerson = [], consulted = [], rows = [] }) => [...inPerson, ...consulted, ...rows])
     expect(unique([...named, ...withoutEffect.operations])).toEqual(operations())

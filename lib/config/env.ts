@@ -232,6 +232,10 @@ const variables = z.object({
   KP_REQUIRE_SERVICES: flag.default(false),
 })
 export type Env = z.output<typeof variables>
+/** The names of the settings that hold an address, a folder, a file or a secret. */
+export const placeVariables = Object.keys(variables.shape).filter((name) =>
+  /_(?:URL|DIR|MARK|ISSUER|HOST|KEY|ENDPOINT|SECRET(?:_PREVIOUS)?)$/.test(name),
+)
 
 /** The validated settings. An empty variable counts as missing. @throws BadVariable for the first invalid one */
 export function readEnv(source: Record<string, string | undefined> = process.env): Env {

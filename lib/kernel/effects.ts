@@ -33,6 +33,8 @@ export interface Doors {
   jobs?: readonly string[]
   /** Commands of `kp` that act on the server's own machine. All others call operations. */
   commands?: readonly string[]
+  /** Environment variables of places and secrets: who can read or write there causes the effect. SECURITY.md says what protects each. */
+  places?: readonly string[]
 }
 
 export const doors: Readonly<Record<Effect, Doors>> = {
@@ -141,6 +143,20 @@ export const doors: Readonly<Record<Effect, Doors>> = {
       'exportSopAsSkill',
     ],
     commands: ['backup', 'find', 'orphans', 'move-files'],
+    places: [
+      'DATABASE_URL',
+      'DATABASE_DIRECT_URL',
+      'DATABASE_MIGRATION_URL',
+      'KP_DATA_DIR',
+      'KP_SNAPSHOT_KEYS_DIR',
+      'KP_FILES_URL',
+      'KP_REDIS_URL',
+      'KP_GRAPH_URL',
+      'KP_OBJECTS_URL',
+      'KP_CHECKPOINTS_URL',
+      'KP_PRESIDIO_URL',
+      'KP_SMTP_URL',
+    ],
   },
   /** Returns all data about a subject. */
   'export-subject': {
@@ -281,6 +297,7 @@ export const doors: Readonly<Record<Effect, Doors>> = {
       'removeProjectMember',
     ],
     commands: ['admin'],
+    places: ['KP_SECRET', 'KP_SECRET_PREVIOUS'],
   },
   /** Records that a requester is the subject, or decides about a request. */
   'confirm-identity': {
@@ -327,6 +344,7 @@ export const doors: Readonly<Record<Effect, Doors>> = {
       'cancelPrivacyRequest',
     ],
     jobs: ['privacy.confirm-form', 'privacy.confirm-address'],
+    places: ['KP_DATA_DIR', 'KP_SMTP_URL', 'KP_OIDC_ISSUER', 'KP_OIDC_CLIENT_SECRET'],
   },
   /** Makes it easier to act as somebody, or removes the need for a second admin. */
   'weaken-factor': {
@@ -386,15 +404,17 @@ export const doors: Readonly<Record<Effect, Doors>> = {
     rows: ['readReceipt', 'readReceiptPdf', 'readReceiptReadings', 'readErasureProgress', 'watchErasureProgress'],
     jobs: ['erasure.verify', 'erasure.finish'],
     commands: ['keys'],
+    places: ['KP_SECRET', 'KP_SECRET_PREVIOUS'],
   },
   /** Erases again what the ledger names. */
   replay: {
     commands: ['start', 'erasures', 'restore'],
+    places: ['KP_SECRET', 'KP_SECRET_PREVIOUS', 'KP_LEDGER_URL', 'KP_LEDGER_MARK'],
   },
 }
 
-/** What can cause none of the effects. A new operation, job or command must appear here or above. */
-export const withoutEffect: Required<Pick<Doors, 'jobs' | 'commands'>> & { operations: readonly string[] } = {
+/** What can cause none of the effects. A new operation, job, command or place must appear here or above. */
+export const withoutEffect: Record<'operations' | 'jobs' | 'commands' | 'places', readonly string[]> = {
   operations: [
     'readSigningKeys',
     'confirmPassword',
@@ -530,6 +550,8 @@ export const withoutEffect: Required<Pick<Doors, 'jobs' | 'commands'>> & { opera
     'mcp',
     'completion',
   ],
+  // The address of the server, and receivers of counts without content.
+  places: ['KP_URL', 'KP_POSTHOG_HOST', 'KP_POSTHOG_KEY', 'OTEL_EXPORTER_OTLP_ENDPOINT'],
 }
 
 /**
