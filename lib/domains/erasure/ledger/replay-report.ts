@@ -24,7 +24,8 @@ interface StoresAgain {
 }
 
 /** `isHeld`: whether a current legal hold covers any of the erased data. No hold can be set before the transaction ends. */
-export type RestoredStores = Pick<ReplayDeps, 'db' | 'ledger' | 'dataSources' | 'words' | 'audit' | 'now'> & {
+export type RestoredStores = Pick<ReplayDeps, 'db' | 'ledger' | 'dataSources' | 'audit' | 'now'> & {
+  words: Pick<ReplayDeps['words'], 'read'>
   isHeld(tx: Transaction, intent: RunIntent): Promise<boolean>
 }
 
@@ -62,6 +63,20 @@ const eraseRow = (
     return count
   }, timeFor(dataSource))
 
+/** The projects that the rows of each receipt name. */
+async function namedProjects(
+  { ledger, dataSources }: RestoredStores,
+  of: ReadonlyMap<string, Committed<RunIntent>>,
+): Promise<Map<string, Set<string>>> {
+  const projects = new Map<string, Set<string>>()
+  for await (const { id, holder, items } of committedItems(ledger, of)) {
+    const source = dataSources.find(({ name, isShared }) => isShared && name === holder)
+    for (const project of source?.projectsIn?.(items) ?? [])
+      projects.set(id, (projects.get(id) ?? new Set()).add(project))
+  }
+  return projects
+}
+
 /** One replay: what it found, and the words of the erasures that it has read so far. */
 function newSearch(deps: RestoredStores, of: ReadonlyMap<string, Committed<RunIntent>>) {
   const { db, isHeld, now } = deps
@@ -69,8 +84,12 @@ function newSearch(deps: RestoredStores, of: ReadonlyMap<string, Committed<RunIn
   const unsearched = new Map<string, UnconfirmedErasure>()
   /** Encoded fingerprints by receipt; the last entry is complete. */
   const fingerprints = new Map<string, string>()
-  /** The projects of each receipt, which only some of its rows name. */
-  const projects = new Map<string, Set<string>>()
+  let projectsRead: Promise<ReadonlyMap<string, ReadonlySet<string>>> | undefined
+  /** The projects of each receipt. Only some of its rows name them, perhaps later ones, so all are read before the first erasure. */
+  const projectsOf = async (receipt: string): Promise<string[]> => {
+    projectsRead ??= namedProjects(deps, of)
+    return [...((await projectsRead).get(receipt) ?? [])]
+  }
   const residueOf = (
     dataSource: DataSource,
     items: readonly ItemId[],
@@ -85,7 +104,7 @@ function newSearch(deps: RestoredStores, of: ReadonlyMap<string, Committed<RunIn
   async function searchRow(dataSource: DataSource, row: ItemsRow): Promise<void> {
     const one = of.get(row.id)
     const items = await own(dataSource, row.items)
-    const known = { words: wordsOf([row.id]), projects: [...(projects.get(row.id) ?? [])] }
+    const known = { words: wordsOf([row.id]), projects: await projectsOf(row.id) }
     const isLeft = async () => (await residueOf(dataSource, items, known.words, known.projects)) > 0
     if (!one || !(await isLeft())) return
     if ((await eraseRow(deps, dataSource, items, one, known)) > 0) erased.add(row.id)
@@ -100,11 +119,6 @@ function newSearch(deps: RestoredStores, of: ReadonlyMap<string, Committed<RunIn
         const all = rows.flatMap((row) => row.items)
         const words = wordsOf(rows.map(({ id }) => id))
         if ((await residueOf(dataSource, await own(dataSource, all), words)) === 0) return
-        for (const { id, items } of rows) {
-          const named = projects.get(id) ?? new Set()
-          for (const project of dataSource.projectsIn?.(items) ?? []) named.add(project)
-          projects.set(id, named)
-        }
         for (const row of rows) await searchRow(dataSource, row)
       } catch (error) {
         // An unavailable store must not block the others. The result tells the caller to repeat the replay.

@@ -3,14 +3,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { verifyReceipt } from '#lib/domains/erasure/receipts/signing.ts'
+import type { DataSource, ErasedWords } from '#lib/kernel/data-source.ts'
 import type { Subject } from '#lib/kernel/erasure-scope.ts'
+import { newId } from '#lib/kernel/ids.ts'
 import { receiptText } from '#lib/kernel/receipt-texts.ts'
 import { operator } from '#lib/operator/operator.ts'
+import type { CommitRow, PartIntent } from '#lib/stores/ledger/ledger.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { backupOf } from '#lib/testing/backup.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { type Issued, issuedAgent, type Person, passwordEntered, signedIn } from '#lib/testing/people.ts'
 import { trace } from '#lib/testing/units.ts'
+import { eraseFromRestoredStores } from './replay-report.ts'
 
 /** The ledger is stored outside the data folder, as recommended to operators. */
 let ledger: string
@@ -295,5 +299,64 @@ describe('replay under a legal hold', () => {
       refused: [{ receipt: receiptId, holds: [id] }],
     })
     expect(await isThere(app, known)).toEqual([1, 1, 1])
+  })
+})
+
+describe('the search of restored stores', () => {
+  /** A store of its own kind: it remembers with which projects its items were erased. */
+  function storeWith(left: Set<string>) {
+    const erased = new Map<string, readonly string[]>()
+    const source: DataSource = {
+      name: 'test.store',
+      store: 'test',
+      isShared: true,
+      stage: 'derived',
+      what: 'records of a test',
+      purpose: 'a test',
+      kept: 'until its end',
+      tables: [],
+      inventory: async () => ({ count: 0, since: null, until: null }),
+      plan: async () => ({ items: [], held: {} }),
+      erase: async (_scope, items, _tx, options) => {
+        for (const item of items) if (left.delete(item)) erased.set(item, options?.projects ?? [])
+        return 0
+      },
+      residue: async (_scope, items) => items.filter((item) => left.has(item)).length,
+      projectsIn: (items) => items.flatMap((item) => (item.startsWith('within:') ? [item.slice(7)] : [])),
+    }
+    return { source, erased }
+  }
+  const noWords: ErasedWords = { isEmpty: true, runsIn: () => [], namesIn: () => [] }
+
+  it.each([
+    ['in an earlier search', 0],
+    ['in a later row', 1],
+  ])('erases with all projects of an erasure that its rows name, also %s', async (_, named) => {
+    const { ledger: rows, db, now } = { ...before.app, now: before.clock.now }
+    const id = newId('rcpt')
+    const at = now().toISOString()
+    const scope = { part: { kind: 'project' as const, id: newId('prj'), project: newId('prj'), conversation: null } }
+    const intent: PartIntent = { kind: 'intent', id, at, scope, heldBy: [] }
+    const commit: CommitRow = { kind: 'commit', id, at }
+    const many = ['within:prj_other', ...Array.from({ length: 2_000 }, (_, n) => `gone-${n}`)]
+    const items = named === 0 ? [many, ['left']] : [['left'], many]
+    await rows.append(intent)
+    for (const page of items) await rows.append({ kind: 'items', id, holder: 'test.store', items: page })
+    await rows.append(commit)
+    const { source, erased } = storeWith(new Set(['left']))
+    const found = await eraseFromRestoredStores(
+      {
+        db,
+        ledger: rows,
+        dataSources: [source],
+        words: { read: () => noWords },
+        audit: before.app.pipeline.auditWithin,
+        now,
+        isHeld: async () => false,
+      },
+      new Map([[id, { intent, commit, itemsRows: items.length }]]),
+    )
+    expect(found.unsearched).toEqual([])
+    expect([...erased]).toEqual([['left', ['prj_other']]])
   })
 })
