@@ -57,18 +57,18 @@ export function SignInForm({ next, provider, error }: SignInFormProps) {
     )
   }
 
+  // Only wrong codes are locked for longer than a minute.
+  const told = refused?.reason === 'rate_limited' && (refused.retryAfter ?? 0) > 60 ? 'codes_locked' : refused?.reason
   return (
     // If it is submitted before hydration, POST keeps the password out of the address.
     <form method="post" onSubmit={submit} className="grid gap-5">
-      {refused && (
+      {refused && told && (
         <Alert
           tone={refused.reason === 'wrong' ? 'danger' : 'warning'}
-          title={t(`refused.${refused.reason}.title`, { provider: provider ?? 'OpenID' })}
+          title={t(`refused.${told}.title`, { provider: provider ?? 'OpenID' })}
           isLive
         >
-          <p>
-            {t(`refused.${refused.reason}.text`, { seconds: refused.retryAfter ?? 60, provider: provider ?? 'OpenID' })}
-          </p>
+          <p>{t(`refused.${told}.text`, { seconds: refused.retryAfter ?? 60, provider: provider ?? 'OpenID' })}</p>
         </Alert>
       )}
       {provider !== undefined && (

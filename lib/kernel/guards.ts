@@ -85,7 +85,7 @@ export function guardRetention(ctx: GuardedContext, isShorter: boolean): void {
 }
 
 /**
- * The guard of irreversible acts on one's own account. The caller has verified the password. An account with a second factor needs it too:
+ * The guard of irreversible acts on one's own account, before the caller verifies the password. An account with a second factor needs it too:
  * a session that was open before, or whose cookie somebody copied, does not pass with the password alone.
  */
 export function guardOwnAct(ctx: GuardedContext, hasFactor: boolean): void {

@@ -49,26 +49,27 @@ const countPasswordTry = (tries: Tries, accountId: string): Promise<void> =>
   countTry(tries, [{ key: `password:${accountId}`, limit: passwordChecksPerMinute }])
 
 /**
- * The proof of one's identity for acts on one's own account: the password, and the second factor of an account that has one. Takes the
+ * The proof of one's identity for acts on one's own account: the second factor of an account that has one, and the password. Takes the
  * same time for a wrong password and for a deleted account. Attempts are counted together.
+ * @throws Problem `step_up_required` until the second factor was shown: see {@link confirmPassword}
  * @throws Problem `rate_limited`
  * @throws Problem `invalid` at the field of the password
- * @throws Problem `step_up_required` until the second factor was shown: see {@link confirmPassword}
  */
 export async function requireOwnProof(
   tries: Tries,
   ctx: GuardedContext & { tx: Transaction },
   { accountId, password, field = 'password' }: { accountId: string; password: string; field?: string },
 ): Promise<void> {
-  await countPasswordTry(tries, accountId)
   const account = await ctx.tx.account.findUnique({
     where: { id: accountId },
     select: { passwordHash: true, _count: { select: { factors: { where: confirmedFactor } } } },
   })
+  // First: the step-up counts its own attempts, and without it a password is neither counted nor tested.
+  guardOwnAct(ctx, (account?._count.factors ?? 0) > 0)
+  await countPasswordTry(tries, accountId)
   // Unicode normalisation of a very long text takes minutes.
   const tried = password.length > longestPassword ? '' : password
   if (!(await isPassword(account?.passwordHash, tried))) throw invalid([field], 'is not the password of this account')
-  guardOwnAct(ctx, (account?._count.factors ?? 0) > 0)
 }
 
 const change = ({ tries, unsuppress }: Pick<AccountsDeps, 'tries' | 'unsuppress'>) =>

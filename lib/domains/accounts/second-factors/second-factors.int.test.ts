@@ -153,6 +153,38 @@ describe('codes', () => {
     expect(await outcome(signIn(person, codeAt()))).toBe('signed in')
   })
 
+  it('of an app alone are locked: a recovery code works meanwhile, and the refusal names it', async () => {
+    const person = await signedIn(test)
+    const { codeAt, recoveryCodes } = await withApp(person)
+    const [first = '', second = ''] = recoveryCodes
+    test.clock.advance(minute)
+    const lock = () =>
+      test.db.prisma.account.update({
+        where: { id: person.accountId },
+        data: { wrongCodes: maxWrongCodes, wrongCodeAt: test.clock.now() },
+      })
+    const confirm = (code: string) =>
+      test.fetch('POST', '/api/account/confirm', { ...person, body: { password: person.password, code } })
+    await lock()
+    const refused = await confirm(codeAt())
+    expect(refused.status).toBe(429)
+    expect(refused.json.detail).toContain('or use a recovery code or a passkey')
+    expect((await confirm(first)).status).toBe(200)
+    await lock()
+    expect(await outcome(signIn(person, codeAt()))).toBe('rate_limited')
+    expect(await outcome(signIn(person, first))).toBe('wrong')
+    expect(await outcome(signIn(person, second))).toBe('signed in')
+  })
+
+  it('of an app are not locked by wrong recovery codes', async () => {
+    const person = await signedIn(test)
+    const { codeAt } = await withApp(person)
+    test.clock.advance(minute)
+    for (let guess = 0; guess < maxWrongCodes; guess++)
+      expect(await outcome(signIn(person, 'aaaaa-aaaaa-aaaaa-aaaaa'))).toBe('wrong')
+    expect(await outcome(signIn(person, codeAt()))).toBe('signed in')
+  })
+
   it('for recovery work once each, in any spelling, and only for the account that they belong to', async () => {
     const person = await signedIn(test)
     const other = await signedIn(test)
@@ -421,12 +453,38 @@ describe('an act on one’s own account with the password', () => {
     const right = await make(person, person.password)
     const before = await stored()
     const guess = JSON.parse(JSON.stringify(right).replace(person.password, 'a guess'))
-    expect(await call(guess, person)).toBe('invalid')
-    expect(await call(right, person)).toBe('step_up_required')
+    // Without the second factor, a password is not even tested.
+    for (const tried of [guess, right]) expect(await call(tried, person)).toBe('step_up_required')
     expect(await stored()).toEqual(before)
     await passwordEntered(test, person)
+    expect(await call(guess, person)).toBe('invalid')
+    expect(await stored()).toEqual(before)
     expect(await call(right, person)).toBe('done')
     expect(await stored()).not.toEqual(before)
+  })
+
+  it('succeeds after a mistyped password and a mistyped code, within the limit of attempts', async () => {
+    const person = await signedIn(test)
+    // Unlike an app, a passkey is added without an attempt that counts.
+    const [recoveryCode] = (await withPasskey(person)).added.json.data.recovery_codes
+    await asOlderSession(person)
+    const file = () =>
+      test.fetch('POST', '/api/privacy/requests', {
+        ...person,
+        body: { kinds: ['erasure'], password: person.password },
+      })
+    expect((await file()).json.code).toBe('step_up_required')
+    for (const [password, code, status] of [
+      ['a mistyped password', undefined, 422],
+      [person.password, undefined, 422],
+      [person.password, '000000', 422],
+      [person.password, recoveryCode, 200],
+    ] as const) {
+      const body = { password, ...(code !== undefined && { code }) }
+      expect((await test.fetch('POST', '/api/account/confirm', { ...person, body })).status).toBe(status)
+    }
+    const filed = await file()
+    expect([filed.status, filed.json.data?.state], filed.text).toEqual([201, 'waiting'])
   })
 })
 

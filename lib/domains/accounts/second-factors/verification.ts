@@ -102,7 +102,7 @@ async function acceptRecoveryCode(client: Client, accountId: string, code: strin
   return count > 0
 }
 
-/** @throws Problem `rate_limited` after too many wrong codes in a row */
+/** @throws Problem `rate_limited` after too many wrong codes of apps in a row */
 async function refuseLocked(client: Client, accountId: string, now: Date): Promise<void> {
   const account = await client.account.findUnique({
     where: { id: accountId },
@@ -113,7 +113,7 @@ async function refuseLocked(client: Client, accountId: string, now: Date): Promi
   if (wait <= 0) return
   const seconds = Math.ceil(wait / 1000)
   throw new Problem('rate_limited', {
-    detail: `Too many wrong codes. Nothing was changed. Try again in ${seconds} seconds, or use a passkey.`,
+    detail: `Too many wrong codes. Nothing was changed. Try again in ${seconds} seconds, or use a recovery code or a passkey.`,
     headers: { 'Retry-After': String(seconds) },
   })
 }
@@ -125,8 +125,9 @@ export const secondFactorVerification = (
 ) => ({
   /**
    * Verifies the code of an account whose password was right. Does nothing for an account without a second factor. A code works once.
-   * Ten wrong codes in a row lock codes for an hour. With `tx`, everything happens in the caller's transaction, except for the count of wrong
-   * codes: the caller runs `afterRollback` of the refusal.
+   * Ten wrong codes of an app in a row lock codes of apps for an hour. Recovery codes have 100 random bits and are never locked, otherwise
+   * somebody who knows the password could keep the owner out. With `tx`, everything happens in the caller's transaction, except for the count
+   * of wrong codes: the caller runs `afterRollback` of the refusal.
    * @returns whether the account has a second factor
    * @throws SecondFactorRefusal
    * @throws Problem `rate_limited`
@@ -141,15 +142,16 @@ export const secondFactorVerification = (
     const factors = await client.accountFactor.count({ where: { accountId, confirmedAt: { not: null } } })
     if (factors === 0) return false
     if (code === undefined || code.trim() === '') throw new SecondFactorRefusal('needed')
-    await refuseLocked(client, accountId, now)
-    const isAccepted = isRecoveryCode(code)
-      ? await acceptRecoveryCode(client, accountId, code, now)
-      : await acceptTotp(client, accountId, code.replace(/\s/g, ''), now, totpKey)
-    if (!isAccepted) {
-      const data = { wrongCodes: { increment: 1 }, wrongCodeAt: now }
-      const count = () => db.prisma.account.updateMany({ where: { id: accountId }, data })
-      if (!tx) await count()
-      throw new SecondFactorRefusal('wrong', tx && count)
+    if (isRecoveryCode(code)) {
+      if (!(await acceptRecoveryCode(client, accountId, code, now))) throw new SecondFactorRefusal('wrong')
+    } else {
+      await refuseLocked(client, accountId, now)
+      if (!(await acceptTotp(client, accountId, code.replace(/\s/g, ''), now, totpKey))) {
+        const data = { wrongCodes: { increment: 1 }, wrongCodeAt: now }
+        const count = () => db.prisma.account.updateMany({ where: { id: accountId }, data })
+        if (!tx) await count()
+        throw new SecondFactorRefusal('wrong', tx && count)
+      }
     }
     await client.account.updateMany({ where: { id: accountId }, data: { wrongCodes: 0, wrongCodeAt: null } })
     return true
