@@ -1,7 +1,19 @@
-import { expect, test } from '@playwright/test'
+import { expect, type Route, test } from '@playwright/test'
 import { Secret, TOTP } from 'otpauth'
 import { readCredentials } from './credentials.ts'
 import { alive, complaintsOf, fillSignIn, signOutInBrowser } from './journey.ts'
+
+/** What the server answers when the session is older than ten minutes. */
+const askToConfirm = (route: Route) => {
+  const problem = {
+    type: 'about:blank',
+    title: 'Confirm',
+    status: 403,
+    code: 'step_up_required',
+    request_id: 'req',
+  }
+  return route.fulfill({ status: 403, contentType: 'application/problem+json', body: JSON.stringify(problem) })
+}
 
 test('a person adds a passkey and an app, signs in with each, and removes both', async ({ page }) => {
   // A person of their own: the sign-ins of one person are limited per minute.
@@ -79,20 +91,7 @@ test('a person adds a passkey and an app, signs in with each, and removes both',
 
   await test.step('a change after ten minutes needs the password and a second factor', async () => {
     // The session is younger than that, so the test answers for the server once.
-    await page.route(
-      '**/api/account/recovery-codes',
-      (route) => {
-        const problem = {
-          type: 'about:blank',
-          title: 'Confirm',
-          status: 403,
-          code: 'step_up_required',
-          request_id: 'req',
-        }
-        return route.fulfill({ status: 403, contentType: 'application/problem+json', body: JSON.stringify(problem) })
-      },
-      { times: 1 },
-    )
+    await page.route('**/api/account/recovery-codes', askToConfirm, { times: 1 })
     await factors.getByRole('button', { name: 'Replace recovery codes' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Replace recovery codes' }).click()
     const dialog = page.getByRole('dialog', { name: 'Confirm your password' })
@@ -103,6 +102,38 @@ test('a person adds a passkey and an app, signs in with each, and removes both',
     await dialog.getByRole('button', { name: 'Use a passkey' }).click()
     const codes = page.getByRole('dialog', { name: 'Recovery codes' })
     await codes.getByRole('button', { name: 'I saved the codes' }).click()
+  })
+
+  await test.step('without the second factor, a deletion waits for the confirmation with a link', async () => {
+    await page.route('**/api/privacy/requests', (route) =>
+      route.request().postData()?.includes('"password"') ? askToConfirm(route) : route.fallback(),
+    )
+    await page.goto('/settings/privacy/delete')
+    await alive(page)
+    const main = page.getByRole('main')
+    await main.getByRole('button', { name: 'Continue' }).click()
+    await expect(main.getByRole('heading', { name: 'Copy and keys', exact: true })).toBeFocused()
+    await main.getByRole('button', { name: 'Continue' }).click()
+    await main.getByLabel('Type DELETE to confirm').fill('DELETE')
+    await main.getByLabel('Password').fill(person.password)
+    await main.getByRole('button', { name: 'Delete my data' }).click()
+    await page.getByRole('dialog', { name: 'Confirm your password' }).getByRole('button', { name: 'Cancel' }).click()
+    await expect(main.getByText('Not confirmed. Nothing was filed.')).toBeVisible()
+    complaints.length = 0 // the browser logs the 403
+    await main.getByRole('button', { name: 'Create link instead' }).click()
+    await expect(main.getByText('Confirm with a link', { exact: true })).toBeVisible()
+    const filed = `/api/privacy/requests/${new URL(page.url()).searchParams.get('request')}`
+    expect(await (await page.request.get(filed)).json()).toMatchObject({
+      data: { kinds: ['erasure'], state: 'received' },
+    })
+    const cancelled = await page.evaluate(
+      async (path) => (await fetch(path, { method: 'POST' })).status,
+      `${filed}/cancel`,
+    )
+    expect(cancelled).toBe(200)
+    await page.goto('/account')
+    await expect(factors).toBeVisible()
+    await alive(page)
   })
 
   await test.step('without second factors, the password is enough again', async () => {

@@ -10,7 +10,7 @@ import { localeNamed } from '#lib/domains/accounts/rules.ts'
 import { FiledNote } from './filed-note.tsx'
 import { type FiledRequestAnswer, useFiling } from './filing.ts'
 import { type AccountFields, correctionsOf, isWrongAddress, reportedAfter } from './filing-rules.ts'
-import { IdentityField, type PasswordIdentity } from './identity-field.tsx'
+import { IdentityField, LostFactor, type PasswordIdentity } from './identity-field.tsx'
 import { RefusalNote } from './refusal.tsx'
 
 interface FiledCorrection {
@@ -108,6 +108,7 @@ function CorrectFields({ account, identity, onFile }: CorrectFieldsProps) {
         />
         <IdentityField {...identity} input={filing.input} fault={filing.fault} />
       </div>
+      {filing.isUnconfirmed && <LostFactor email={identity.email} isPending={filing.isPending} onLink={undefined} />}
       <div className="flex flex-wrap items-center gap-4">
         <Button type="submit" aria-disabled={filing.isPending}>
           {filing.isPending ? busy : t('save')}

@@ -11,7 +11,7 @@ import { DeletionStart, type GraceRules } from './deletion-start.tsx'
 import { DeletionSummary } from './deletion-summary.tsx'
 import { filedDeletionQuery } from './filed-deletion-rules.ts'
 import { useFiling } from './filing.ts'
-import { IdentityField, type PasswordIdentity } from './identity-field.tsx'
+import { IdentityField, LostFactor, type PasswordIdentity } from './identity-field.tsx'
 import { RefusalNote } from './refusal.tsx'
 
 export interface DeletionConfirmProps extends GraceRules {
@@ -35,14 +35,16 @@ export function DeletionConfirm({ numbers, onGrace, tokens, signIn, ...props }: 
   const [isMismatch, setMismatch] = useState(false)
   const expected = t('word')
 
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
+  const send = (form: HTMLFormElement | null, byLink: boolean) => {
     if (isSent) return
     const isRight = isDeleteWord(word)
     setMismatch(!isRight)
-    if (isRight) file()
-    else if (event.currentTarget instanceof HTMLFormElement)
-      event.currentTarget.querySelector<HTMLInputElement>('input[name=word]')?.focus()
+    if (isRight) file(byLink)
+    else form?.querySelector<HTMLInputElement>('input[name=word]')?.focus()
+  }
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    send(event.currentTarget, false)
   }
   const isBusy = filing.isPending || isSent
   return (
@@ -63,6 +65,9 @@ export function DeletionConfirm({ numbers, onGrace, tokens, signIn, ...props }: 
         className="sm:max-w-96"
       />
       <IdentityField {...identity} input={filing.input} fault={filing.fault} />
+      {filing.isUnconfirmed && (
+        <LostFactor email={identity.email} isPending={isBusy} onLink={(form) => send(form, true)} />
+      )}
       <Button type="submit" tone="danger" aria-disabled={isBusy} className="justify-self-start">
         {isBusy ? t('busy') : t(!identity.hasPassword ? 'link' : agentId === undefined ? 'button' : 'buttonAgent')}
       </Button>
@@ -82,7 +87,7 @@ function useDeletion({
   const filing = useFiling({ hasPassword: identity.hasPassword, isQuiet: true })
   const [isSent, setSent] = useState(false)
   const withCopy = copy === 'with' && agentId === undefined
-  const file = () =>
+  const file = (byLink: boolean) =>
     filing.file(
       {
         kinds: withCopy ? ['access', 'erasure'] : ['erasure'],
@@ -96,6 +101,7 @@ function useDeletion({
         router.replace(`/settings/privacy/delete?${filedDeletionQuery(data, { agent: agentId, isJoined })}`)
         router.refresh()
       },
+      { byLink },
     )
   return { filing, file, isSent, withCopy }
 }

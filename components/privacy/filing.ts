@@ -11,7 +11,10 @@ const fileAt: Endpoint<typeof fileRequest> = { method: 'post', path: '/api/priva
 export type FiledRequestAnswer = Output<typeof fileRequest>
 type Body = NonNullable<RequestInput<typeof fileRequest>['body']>
 
-/** Files a request with the password in `input`, and clears the input after success. `isQuiet`: the caller decides what is shown next. */
+/**
+ * Files a request with the password in `input`, and clears the input after success. `byLink`: without the password, so that an email with a link
+ * asks for the confirmation. `isQuiet`: the caller decides what is shown next.
+ */
 export function useFiling({ hasPassword, isQuiet = false }: { hasPassword: boolean; isQuiet?: boolean }) {
   const input = useRef<HTMLInputElement>(null)
   const [isMissing, setMissing] = useState(false)
@@ -25,11 +28,13 @@ export function useFiling({ hasPassword, isQuiet = false }: { hasPassword: boole
     input,
     fault: isMissing ? ('missing' as const) : isWrong ? ('wrong' as const) : undefined,
     isPending: change.isPending,
+    /** The person cancelled the confirmation with their second factor, which they may have lost. */
+    isUnconfirmed: error instanceof RequestRefused && error.problem.code === 'step_up_required',
     answer: change.data,
     /** The refusal, except for a wrong password, which is shown at its field, and for a cancelled confirmation. */
     refusal: error instanceof RequestRefused && change.problem && !isWrong ? error : undefined,
-    file(body: Omit<Body, 'password'>, done: (filed: FiledRequestAnswer) => void) {
-      const password = hasPassword ? (input.current?.value ?? '') : undefined
+    file(body: Omit<Body, 'password'>, done: (filed: FiledRequestAnswer) => void, { byLink = false } = {}) {
+      const password = hasPassword && !byLink ? (input.current?.value ?? '') : undefined
       setMissing(password === '')
       if (password === '') return input.current?.focus()
       change.begin({ body: { ...body, ...(password !== undefined && { password }) } }, (filed) => {

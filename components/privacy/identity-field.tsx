@@ -2,6 +2,8 @@
 
 import { useTranslations } from 'next-intl'
 import type { RefObject } from 'react'
+import { Alert } from '#components/ui/alert.tsx'
+import { Button } from '#components/ui/button.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { longestPassword } from '#lib/domains/accounts/rules.ts'
 
@@ -34,5 +36,32 @@ export function IdentityField({ email, hasPassword, input, fault }: IdentityFiel
         className="sm:max-w-96"
       />
     </>
+  )
+}
+
+interface LostFactorProps {
+  email: string
+  isPending: boolean
+  /** Files the same request without the password; undefined if it cannot be filed by a link. */
+  onLink: ((form: HTMLFormElement | null) => void) | undefined
+}
+
+/** What to do without one's second factor, after the confirmation with it was cancelled. */
+export function LostFactor({ email, isPending, onLink }: LostFactorProps) {
+  const t = useTranslations('myPrivacy.identity.lost')
+  return (
+    <Alert tone="warning" title={t('title')} isLive>
+      <p>{onLink ? t('text', { email }) : t('ask')}</p>
+      {onLink && (
+        <Button
+          tone="plain"
+          aria-disabled={isPending}
+          onClick={({ currentTarget }) => onLink(currentTarget.form)}
+          className="justify-self-start"
+        >
+          {t('link')}
+        </Button>
+      )}
+    </Alert>
   )
 }

@@ -8,7 +8,7 @@ import { TextArea } from '#components/ui/field.tsx'
 import { FiledNote } from './filed-note.tsx'
 import { type FiledRequestAnswer, useFiling } from './filing.ts'
 import { longestStatement } from './filing-rules.ts'
-import { IdentityField, type PasswordIdentity } from './identity-field.tsx'
+import { IdentityField, LostFactor, type PasswordIdentity } from './identity-field.tsx'
 import { RefusalNote } from './refusal.tsx'
 
 interface StatementFormProps {
@@ -31,16 +31,21 @@ export function StatementForm({ about, agentId, identity }: StatementFormProps) 
   const statement = draft.statement.trim()
   const over = statement.length - longestStatement
 
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
+  const send = (byLink: boolean) => {
     setMissing(statement === '')
     if (statement === '' || over > 0) return
     setFiled(undefined)
     const kinds = about === 'correct' ? (['rectification'] as const) : (['objection'] as const)
-    filing.file({ kinds: [...kinds], statement, ...(agentId !== undefined && { agent_id: agentId }) }, (answer) => {
+    const body = { kinds: [...kinds], statement, ...(agentId !== undefined && { agent_id: agentId }) }
+    const done = (answer: FiledRequestAnswer) => {
       setFiled(answer)
       clear()
-    })
+    }
+    filing.file(body, done, { byLink })
+  }
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    send(false)
   }
   const error =
     over > 0
@@ -62,6 +67,9 @@ export function StatementForm({ about, agentId, identity }: StatementFormProps) 
         onChange={({ target }) => change({ statement: target.value })}
       />
       <IdentityField {...identity} input={filing.input} fault={filing.fault} />
+      {filing.isUnconfirmed && (
+        <LostFactor email={identity.email} isPending={filing.isPending} onLink={() => send(true)} />
+      )}
       <Button type="submit" tone="plain" aria-disabled={filing.isPending} className="justify-self-start">
         {filing.isPending ? busy : t('send')}
       </Button>
