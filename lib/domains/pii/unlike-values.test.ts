@@ -229,9 +229,131 @@ it('finds values that resemble placeholders, sums and colors', () => {
     'user/13912345670',
     'cc4539578763621486',
     'myCard4539578763621486',
-    'ip 2391:304::7;2001:470:1:18::119;',
+    'ip 2391:304::7;',
     'ip from 84.23.11.9 Object',
     'token 0x7268d15bd36fc079aa104ef3a2be25239c71a577',
   ])
     expect([text, certain(text).length]).toEqual([text, 1])
+})
+
+const chosen = () => `${d.signs(1, 'ABCDEF')}${d.signs(5, 'bcdfghjk')}${d.signs(2, '23456789')}x`
+const generated = () => d.signs(32, base62)
+const octet = () => 101 + d.below(140)
+const host = () => `84.${octet()}.${octet()}.${octet()}`
+const address = () => `0x${d.signs(40, '0123456789abcdef')}`
+const wordOf = () => some(['river', 'copper', 'velvet', 'amber', 'falcon', 'harbor'])
+/** Secrets and personal data that resemble what the rules above exclude, with a random value each. */
+const resembling: Readonly<Record<string, readonly [kind: string, make: () => string]>> = {
+  'a key after parameters of an address': [
+    'api_key',
+    () => `https://api.acme.io/v2/items?user=jk&lang=de&${some(['apikey', 'api_key', 'token'])}=${generated()}`,
+  ],
+  'a password in a form': ['api_key', () => `grant_type=x&user=anna&scope=a.b/c.d&next=/a/b&pw=${chosen()}`],
+  'a password in a connection string': [
+    'api_key',
+    () => `jdbc:sqlserver://db1.acme.io:1433;database=shop;user=sa;pwd=${chosen()}`,
+  ],
+  'a name in capitals after a hyphen': [
+    'api_key',
+    () => some([`X-api-KEY: ${generated()}`, `db-PW=${chosen()}`, `git-PAT: ${generated()}`]),
+  ],
+  'a name with id before the word': [
+    'api_key',
+    () => some([`firebase_id_token = "${generated()}"`, `client-id-secret: ${generated()}`]),
+  ],
+  'an address of Ethereum near words for keys': [
+    'ethereum_address',
+    () =>
+      some(['I lost my pgp key, so send the ETH to §', 'gpg ok. Donate to §', 'keyring account § has 2.5 ETH']).replace(
+        '§',
+        address,
+      ),
+  ],
+  'an address of Ethereum with zeros': [
+    'ethereum_address',
+    () => `pay 0x${d.signs(8, '23456789')}${'0'.repeat(20)}${d.signs(12, '23456789')}`,
+  ],
+  'a Vietnamese password': [
+    'api_key',
+    () => some(['{"tk":"hoa","mk":"§"}', '"mk: §"', "'mk': '§'", 'wifi-mk: §', 'wifi_mk=§']).replace('§', chosen),
+  ],
+  'an IPv6 address between semicolons': [
+    'ip',
+    () => `2024-05-01;2001:470:${octet()}:18::${octet()};${some(['200', '443;7'])}`,
+  ],
+  'a card after a name without a gap': [
+    'card',
+    () => `${some(['creditcard', 'debitcard', 'mycc', 'CreditCard', 'companycard'])}4539578763621486`,
+  ],
+  'an IP address after a name without a gap': [
+    'ip',
+    () => `${some(['clientip', 'serverip', 'remoteaddr', 'dbhost'])}${host()} ok`,
+  ],
+  'a phone after an index': [
+    'phone',
+    () => `${some(['Tel[1]', 'phones[0]', 'TEL[CELL]'])}+4917${d.signs(1, '2345')}${d.signs(7, '23456789')}`,
+  ],
+  'a phone in the address of a contact': [
+    'phone',
+    () => `https://crm.acme.io/${some(['id', 'groups', 'events', 'p', 't'])}/139${d.signs(8, '23456789')}`,
+  ],
+  'a phone with a year after a slash': ['phone', () => `Telefone 11.${100 + d.below(899)}.${100 + d.below(899)}/2023`],
+  'a password in hexadecimal digits': ['api_key', () => `db_password=0x9${d.signs(15, '89abcdef')}`],
+  'a password that resembles an expression': [
+    'api_key',
+    () => `Passwort: ${some([`new!${chosen()}`, `${d.below(899) + 100}*fluffy`, `x7${d.signs(5, 'BCD')}==a1`])}`,
+  ],
+  'a password of words and numbers': ['api_key', () => `password: "${wordOf()}_${10 + d.below(89)}_${wordOf()}"`],
+  'a password that begins with a date': ['api_key', () => `Passwort: 0${1 + d.below(9)}1${d.below(9)}_${wordOf()}`],
+  'a password that resembles a number of a message': [
+    'api_key',
+    () => `password: ${some(['string', 'error', 'label'])}-${100 + d.below(900)}-${wordOf()}`,
+  ],
+  'a password of accented letters': ['api_key', () => `hasło: ${d.signs(6, 'żółćęąśń')}${10 + d.below(89)}`],
+  'a password with words of placeholders': [
+    'api_key',
+    () => `Passwort: ${some(['Kind', 'Must', 'Least'])}${10 + d.below(89)}!`,
+  ],
+  'a password that resembles a type or a style': [
+    'api_key',
+    () =>
+      `password: "${some([`3des${d.signs(8, base62)}7a`, `to-anna-${100 + d.below(899)}`, `windows${2001 + d.below(20)}`])}"`,
+  ],
+  'a password with the signs of a pattern': ['api_key', () => `password: "^x${chosen()}(${d.signs(5, base62)}$"`],
+  'a key of tests in a call': ['api_key', () => `setApiKey("test_${d.signs(30, '0123456789ABCDEFGHIJ')}")`],
+  'a key of tests before a bracket': ['api_key', () => `test_${d.signs(30, '0123456789ABCDEFGHIJ')}(expires in May)`],
+  'an IP address after words for specifications': [
+    'ip',
+    () => `${some(['802.1X: §', 'aspect §', 'inspect §', 'bisect §', 'xhtml §']).replace('§', host)} denied`,
+  ],
+}
+it.each(Object.entries(resembling))('finds %s', (_, [kind, make]) => {
+  for (let round = 0; round < 40; round += 1) {
+    const text = make()
+    expect([text, found(text, kind)]).toEqual([text, true])
+  }
+})
+
+it('digests are no secrets', () => {
+  for (let round = 0; round < 20; round += 1)
+    expect(scan(`token: sha256:${d.signs(64, '0123456789abcdef')}`)).toEqual([])
+})
+
+it('finds with low confidence what may be a secret or personal data', () => {
+  for (const text of [
+    `user_id_key: "${d.signs(40, '0123456789abcdef')}"`,
+    `appIdKey: "${generated()}"`,
+    `per spec ${host()}`,
+    `standard: ${host()}`,
+    `{"my-PW": "${chosen()}"}`,
+    `keyserver: pks/lookup?op=get&search=${address()}`,
+    `ansible.builtin.apt_key:\n    id: ${address()}`,
+    `to 0xdead${'0'.repeat(36)}`,
+    '802.11-2016 9.4.2.59',
+    'amqps://svc:QWHFKTPB_ZRNMVLDX@mq.acme.io',
+    ';2509:7;;;2001:470:1:18::119;;;',
+    'password: "^[b-y]+[2-7]$"',
+    'password: todo:Xk29pQz7Lm',
+  ])
+    expect([text, scan(text).map(({ confidence }) => confidence)]).toEqual([text, ['low']])
 })

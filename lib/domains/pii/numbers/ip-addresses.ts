@@ -4,7 +4,10 @@ import { finding, lowConfidence, type SensitiveFinding } from '#lib/domains/pii/
 const octets = /(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)){3}/y
 /** Words before a version, a section or an object identifier of four numbers. */
 const versioned =
-  /(?:versions?|releases?|builds?|firmware|revision|sections?|chapters?|clauses?|articles?|figures?|tables?|items?|steps?|appendix|paragraphs?|requirements?|rules?|level|spec(?:ification)?|standard|sect|objectidentifier|802\.\d{1,2}\S{0,6}|html5?|§{1,2}|\bv|\bver|\brev|\boid|\bsec|版本|第|章节|バージョン|верси[яи]|abschnitt|kapitel|\bchrom(?:e|ium)|firefox|safari|electron|webview|webkit|gecko)["'\x60]?(?:attribute|number|info|string|range|prefix)?["'\x60(]{0,2}\s{0,2}[.:=>#]{0,2}\s{0,2}["'\x60(v]{0,2}$/i
+  /(?:versions?|releases?|builds?|firmware|revision|sections?|chapters?|clauses?|articles?|figures?|tables?|items?|steps?|appendix|paragraphs?|requirements?|rules?|level|objectidentifier|§{1,2}|\bv|\bver|\brev|\boid|\bsec|版本|第|章节|バージョン|верси[яи]|abschnitt|kapitel|\bchrom(?:e|ium)|firefox|safari|electron|webview|webkit|gecko)["'\x60]?(?:attribute|number|info|string|range|prefix)?["'\x60(]{0,2}\s{0,2}[.:=>#]{0,2}\s{0,2}["'\x60(v]{0,2}$/i
+/** Words that may precede a section, and an address as well. */
+const specified =
+  /\b(?:(?:spec(?:ification)?|standard|sect)[.:]?|802\.\d{1,2}[a-z]{0,3}(?:-\d{4})?|html5?(?: spec)?:?)\s{0,2}["'\x60(]{0,2}$/i
 /** `update V8 to 13.6.233.8`, `"v8":"4.5.103.30"`. */
 const upgraded = /(?:updat|upgrad|bump|patch|downgrad)\w{0,4} [^\n]{0,32}\bto [`"']?v?$|\bv8["']?\s?[:=]\s?["']$/i
 /** A product before its version: `Chrome/125.0.0.0`, `pkg@1.2.3.4`, `>=1.2.3.4`. */
@@ -55,8 +58,6 @@ function looksNumbered(text: string, written: string, start: number, end: number
     (parts[0] ?? 0) < 3 ||
     /\.0\.0$/.test(written)
   if (/^[-+]\d{0,4}[a-z]/i.test(text.slice(end, end + 6))) return true
-  // A section of ECMAScript: `19.1.3.6 Object.prototype.toString()`.
-  if (/^ [A-Z]\w{2,30}\.prototype/.test(text.slice(end, end + 42))) return true
   const isTyped = /^(?:\/\d|:\d{2,5}(?!\d))/.test(text.slice(end, end + 7))
   const isAnnounced =
     announced.test(before) && !(isFew && /versions?(?:[\s:=v"']{0,4}|\b[^\n]{0,16} ["'] ?)$/i.test(before))
@@ -77,8 +78,13 @@ export function ipv4At(text: string, start: number): SensitiveFinding | undefine
   if (isAlphanumeric(text, end) || (text.charAt(end) === '.' && isDigit(text, end + 1))) return undefined
   if (looksNumbered(text, written, start, end)) return undefined
   const found = finding('ip', start, end, 0.9)
-  return ofMany.test(written) || isNetwork(text, end, written.endsWith('.0')) ? lowConfidence(found) : found
+  const isOther = ofMany.test(written) || isNetwork(text, end, written.endsWith('.0')) || mayBeSection(text, start, end)
+  return isOther ? lowConfidence(found) : found
 }
+/** A section of a specification, as of HTML or ECMAScript: `HTML5 spec (13.2.5.73 …`, `19.1.3.6 Object.prototype.toString()`. */
+const mayBeSection = (text: string, start: number, end: number): boolean =>
+  specified.test(text.slice(Math.max(0, start - 28), start)) ||
+  /^ [A-Z]\w{2,30}\.prototype\./.test(text.slice(end, end + 42))
 /** Whether the address is that of a network, as in `192.31.196.0/24`, and not of a host. */
 const isNetwork = (text: string, end: number, hasNoHost: boolean): boolean =>
   hasNoHost && /^\/(?:[12]?\d|3[01]|[4-9]\d|1[01]\d)(?!\d)/.test(text.slice(end, end + 5))
@@ -155,8 +161,9 @@ function ipv6From(text: string, start: number): SensitiveFinding | undefined {
   const groups = groupsOf(written)
   if (groups === undefined || !isAddress(written, groups)) return undefined
   // A source map of a compiler: `;2391:304::-;2509:7;`
-  if (text.charCodeAt(start - 1) === 59 && ofMap.test(text.slice(Math.max(0, start - 12), end + 12))) return undefined
+  const around = text.slice(Math.max(0, start - 12), end + 12)
+  const isInMap = text.charCodeAt(start - 1) === 59 && ofMap.test(around) && /:[io-]|;;;|:;/.test(around)
   const found = finding('ip', start, start + written.length, 0.9)
   const isOfNoHost = isOfNobody(groups) || isNetwork(text, start + written.length, /::$|:0:0$/.test(written))
-  return ofManyV6.test(written) || isOfNoHost ? lowConfidence(found) : found
+  return ofManyV6.test(written) || isOfNoHost || isInMap ? lowConfidence(found) : found
 }

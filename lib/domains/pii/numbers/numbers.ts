@@ -7,16 +7,11 @@ import { nationalAt, type PhoneCue } from './phones.ts'
 
 const pairs = /^(?:\d\d\.){3}\d\d(?!\d)/
 
-/** Names that people write directly before a number: `card4539…`, `ssn_536…`, `ip84.23.…`. */
-const gluedName = /(?:card|cc|visa|pan|mastercard|amex|ssn|ip|addr|host)(?:no|nr|num|number)?$/i
+/** Names that people write directly before a number: `card4539…`, `ssn_536…`, `clientip84.23.…`. `cccccc969696` are colors. */
+const gluedName = /(?:card|(?<![A-Fa-f])cc|visa|pan|mastercard|amex|ssn|ip|addr|host)(?:no|nr|num|number)?$/i
 /** Whether the name that ends here says what the number after it is. */
 const isGlued = (text: string, end: number, cue: PhoneCue): boolean =>
-  (cue.end === end && !cue.isAmbiguous) || endsInName(text.slice(Math.max(0, end - 20), end))
-/** Whether the text ends in such a name as a word, or as a part of a name in camel case. */
-function endsInName(written: string): boolean {
-  const at = written.search(gluedName)
-  return at === 0 || (at > 0 && /^(?:[^A-Za-z]|[a-z][A-Z])/.test(written.slice(at - 1)))
-}
+  (cue.end === end && !cue.isAmbiguous) || gluedName.test(text.slice(Math.max(0, end - 20), end))
 
 /** The number at the end of a word that begins with its name: `Tel0301234567`. */
 export function gluedNumberAt(text: string, start: number, end: number, cue: PhoneCue): SensitiveFinding | undefined {

@@ -145,7 +145,8 @@ export function internationalAt(text: string, at: number): SensitiveFinding | un
   if (isAlphanumeric(text, at - 1) && !gluedCue.test(text.slice(Math.max(0, at - 12), at))) return undefined
   if (!isDigit(text, at + 1) && text.charCodeAt(at + 1) !== 40) return undefined
   // A sum: `n[0]+3614090360`.
-  if (text.charCodeAt(at - 1) === 93 && /\w\[\w{1,12}\]$/.test(text.slice(Math.max(0, at - 15), at))) return undefined
+  if (text.charCodeAt(at - 1) === 93 && /(?:^|\W)\w\[\d{1,3}\]$/.test(text.slice(Math.max(0, at - 15), at)))
+    return undefined
   const groups = groupsAt(text, at, true)
   if (
     groups === undefined ||
@@ -181,7 +182,7 @@ const version = /^\d{1,3}\.\d{1,3}\.\d{4,6}(?![\d.])/
 
 /** The address of a page before the number that identifies it: `https://forum.host/topic/`. */
 const ofPage =
-  /https?:\/\/[^\s"'<>]{3,100}\/(?:topics?|threads?|questions?|status(?:es)?|issues?|comments?|posts?|articles?|news|videos?|items?|products?|releases?|assets|builds?|runs?|jobs?|events?|groups?|pages?|id|[aptdq])\/$/i
+  /https?:\/\/[^\s"'<>]{3,100}\/(?:topics?|threads?|questions?|status(?:es)?|issues?|comments?|posts?|articles?|news|videos?|items?|products?|releases?|assets|builds?|runs?|jobs?|pages?|[adq])\/$/i
 
 /** 2 ** 34 has the form of a mobile number of mainland China. */
 const powerOfTwo = '17179869184'
@@ -265,8 +266,8 @@ export function nationalAt(text: string, start: number, length: number, cue: Pho
   const written = text.slice(from, last)
   // A date begins with one or two digits or a year; the others begin with another digit than zero.
   const isLong = lead === 48 && isDigit(text, start + 1) && isDigit(text, start + 2)
-  if (!isLong && (date.test(written) || years.test(written) || law.test(written) || roundRange.test(written)))
-    return undefined
+  const isLaw = law.test(written) && from - cue.end > 3
+  if (!isLong && (date.test(written) || years.test(written) || isLaw || roundRange.test(written))) return undefined
   if (groups.digits.startsWith('00')) {
     const found = callable(text, from, groups, (digits) => isInternationalNumber(digits.slice(2)))
     if (found) return phone(text, from, found.end, found.digits, 0.85)

@@ -1,10 +1,10 @@
 import { isAlphanumeric } from '../character-classes.ts'
-import { isChosen, isGenerated, isPublishedValue } from './secret-values.ts'
+import { isChosen, isGenerated, isPublishedValue, isStandIn } from './secret-values.ts'
 
 interface AssignedSecret {
   start: number
   end: number
-  /** Whether documentation and defaults use the value. */
+  /** Whether documentation and defaults use the value, or the name or the value may mean something else. */
   isPublished: boolean
   /** Returns whether the value looks generated: for rejecting a text. */
   isDefinite: () => boolean
@@ -237,7 +237,15 @@ const isKeyName = (text: string, start: number, end: number): boolean => {
   return /[A-Z\d]_$/.test(lead) && /^(?:TOKEN|SECRET)$/.test(word) && !/(?:CSRF|XSRF|DEVICE|REQUEST|TRACE)_$/.test(lead)
 }
 
-const isCapitals = (text: string, start: number, end: number): boolean => /^[A-Z]+$/.test(text.slice(start, end))
+/**
+ * Whether a name for a secret may be another one: `en-PW` is a locale, `flag_mk` is an entry of a list of languages, and the value of
+ * `user_id_key` may be public.
+ */
+function mayMeanElse(keyword: string, lead: string, written: string): boolean {
+  if (keyword === 'pw') return /["'][a-z]{2,3}-$/.test(lead) && /^[A-Z]+$/.test(written)
+  if (keyword === 'mk') return /flag_$/.test(lead)
+  return keyword === 'key' && /(?:[a-z]Id|[_-]id)[_-]?$/.test(lead)
+}
 
 /** Whether the value is a member with the name to which it is assigned: `PrivateKeyV2 = library.keys.PrivateKeyV2`. */
 function isOwnMember(value: string, lead: string): boolean {
@@ -338,23 +346,19 @@ export function assignedSecretAt(text: string, keyword: string, start: number): 
     if (nameStop === undefined || isLetter(text, nameStop) || text.charAt(nameStop) === '_') return undefined
     const before = text.charAt(start - 1)
     if (isShort || keyword.length < 4) {
-      // `en-PW` is a locale; `"mk": …` and `flag_mk` are entries of a list of languages.
-      if (/(?:^|[^A-Za-z])[a-z]{2,3}-$/.test(text.slice(Math.max(0, start - 5), start)) && isCapitals(text, start, end))
-        return undefined
-      if (keyword === 'mk' && /["'\w-]/.test(before)) return undefined
       const isCamel = /[a-z\d]/.test(before) && /[A-Z]/.test(text.charAt(start))
       if (/[\p{L}\d]/u.test(before) && !isCamel) return undefined
     } else if (!isPassword && letter.test(before) && !/[a-z]/i.test(before)) return undefined
   }
   const lead = text.slice(Math.max(0, start - 48), start)
-  if (!isPassword && (identifier.test(lead) || /(?:[a-z]Id|[_-]id)[_-]?$/.test(lead))) return undefined
+  if (!isPassword && identifier.test(lead)) return undefined
+  const isDoubtful = mayMeanElse(keyword, lead, text.slice(start, end))
   if (otherName.test(lead) || resource.test(lead)) return undefined
 
   const decide = (written: Written | undefined, isSentence: boolean): AssignedSecret | undefined => {
     if (written === undefined || isCode(text, written)) return undefined
     const value = unescaped(text.slice(written.start, written.end))
     if (!written.isQuoted && isOwnMember(value, text.slice(Math.max(0, start - 48), nameStop ?? end))) return undefined
-    if (!written.isQuoted && keyword.length < 4 && isInBlob(text, start)) return undefined
     const isStrong = () => isGenerated(value) || (isUniqueId(value) && isKeyName(text, start, end))
     const needsKey = !isPassword && !isShort
     if (needsKey && !isStrong()) return undefined
@@ -366,11 +370,15 @@ export function assignedSecretAt(text: string, keyword: string, start: number): 
     if (!needsKey && !isChosen(value, written.isQuoted) && !isStrong()) return undefined
     const isPublished = isPublishedValue(value)
     if (isSentence && isPublished) return undefined
+    const isUnsure =
+      isDoubtful ||
+      isStandIn(value) ||
+      (!written.isQuoted && keyword.length < 4 && !/[?&;,][\w.-]{0,40}$/.test(lead) && isInBlob(text, start))
     return {
       start: written.start,
       end: written.end,
-      isPublished,
-      isDefinite: isStrong,
+      isPublished: isPublished || isUnsure,
+      isDefinite: () => !isUnsure && isStrong(),
     }
   }
 

@@ -56,9 +56,10 @@ const addressVersions = new Set([0x00, 0x05, 0x6f, 0xc4])
 const extendedPrivate = /^[xyztuv]prv/i
 
 /** Digits in the order of the keyboard, or one group repeated. */
-const typedDigits = /^(?:1234567890|0123456789|abcdef){2}|^(.{1,4})\1{6}|0{20}/i
+const typedDigits = /^(?:1234567890|0123456789|abcdef){2}|^(.{1,4})\1{6}|^0{20}|0{20}$/i
 /** Words before the fingerprint of an OpenPGP key, which has the form of an address. */
-const ofFingerprint = /(?:keyserver|gpg|pgp|apt[ _-]?key|fingerprint|keyring)(?![\s\S]*(?:ethereum|wallet|address))/i
+const ofFingerprint =
+  /(?:keyserver\S{0,40}|(?:keyserver|gpg|pgp|apt[ _-]?key)[^\n]{0,60}(?:search|recv-keys?|fingerprint|fpr)\S{0,4}|fingerprint)[ :=]{0,3}(?:\S{0,40}=)?$|apt_key:\s{1,12}id: ?["']?$/i
 
 /** Keys and addresses of Ethereum and Bitcoin in a word of at least 26 ASCII letters and digits. */
 export function chainsIn(text: string, start: number, end: number): SensitiveFinding | undefined {
@@ -69,9 +70,10 @@ export function chainsIn(text: string, start: number, end: number): SensitiveFin
     const digits = text.slice(start + 2, end)
     if ((second !== 'x' && second !== 'X') || !hex.test(digits)) return undefined
     if (length === 42) {
-      if (!isEthereumAddress(digits) || ofFingerprint.test(text.slice(Math.max(0, start - 96), start))) return undefined
+      if (!isEthereumAddress(digits)) return undefined
       const found = finding('ethereum_address', start, end, 1)
-      return typedDigits.test(digits) ? lowConfidence(found) : found
+      const isOther = typedDigits.test(digits) || ofFingerprint.test(text.slice(Math.max(0, start - 96), start))
+      return isOther ? lowConfidence(found) : found
     }
     return !isConstant(digits) && isCalledKey(text, start, end) ? finding('private_key', start, end, 0.9) : undefined
   }

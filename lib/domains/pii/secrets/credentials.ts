@@ -268,11 +268,11 @@ export function credentialAt(text: string, keyword: string, start: number): Cred
     const inside = match(addressAt, text, start)?.[1]
     if (inside === undefined || placeholder.test(inside)) return undefined
     const password = inside.slice(inside.indexOf(':') + 1)
-    // `amqps://POLICY_NAME:ACCESS_KEY@host`
-    if (/^[A-Z]+(?:_[A-Z]+)+$/.test(password)) return undefined
     return {
       ...span(start + 3, start + 3 + inside.length),
-      isPublished: isPublishedPassword(password) || inside === `${password}:${password}`,
+      // The name of a variable in place of a password: `ACCESS_KEY`.
+      isPublished:
+        isPublishedPassword(password) || inside === `${password}:${password}` || /^[A-Z]+(?:_[A-Z]+)+$/.test(password),
     }
   }
   if (headers.has(keyword)) {

@@ -8,42 +8,53 @@ const member = /^[a-z_$][\w$]{0,40}!?(?:(?:\??\.|::|->)[a-z_$][\w$]{0,40})+$/i
 const word = /^[a-z]+(?:[A-Z]{1,3}[a-z]+)*\d{0,2}$|^(?:[A-Z]+[a-z]+)+\d{0,2}$|^[a-z]+(?:[_-][a-z]+)*[_-]?\d{0,2}$/
 const environmentName = /^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$/
 const typeName =
-  /^(?:u?int\d{1,3}|float\d\d|uint8array|[a-z]*8array|utf-?\d{1,2}\w*|sha-?\d{1,3}\w*|rfc-?\d{3,5}|base-?\d\d\w*|md5\w*|[rhep]s\d{3}|aes-?\d{3}\S*|argon2\w*|bcrypt\w*|pbkdf2\S*|oauth2?\S*|ed25519\w*|x25519\w*|secp\d{3}\w\d|http2|ipv[46]|win32|x86\S*|\d{1,3}-?(?:bit|char|byte|digit)\S*|[a-z]+\d\.x|iso-?8859-\d{1,2}|windows-?\d{3,4}|cp-?\d{3,4}|koi8-?[ru]|3des\S*|(?:ar|en|es)-\d{3}|(?:uniform(?:matrix)?|vertexattrib|[bi]?vec|d?mat)\d\w{0,3})$/i
+  /^(?:u?int\d{1,3}|float\d\d|uint8array|[a-z]*8array|utf-?\d{1,2}\w*|sha-?\d{1,3}\w*|rfc-?\d{3,5}|base-?\d\d\w*|md5\w*|[rhep]s\d{3}|aes-?\d{3}\S*|argon2\w*|bcrypt\w*|pbkdf2\S*|oauth2?\S*|ed25519\w*|x25519\w*|secp\d{3}\w\d|http2|ipv[46]|win32|x86\S*|\d{1,3}-?(?:bit|char|byte|digit)\S*|[a-z]+\d\.x|iso-?8859-\d{1,2}|windows-?(?:874|125\d)|cp-?(?:437|[89]\d\d|12\d\d)|koi8-?[ru]|3des-(?:cbc|ecb|ede)\S*|(?:ar|en|es)-\d{3}|(?:uniform(?:matrix)?|vertexattrib|[bi]?vec|d?mat)[1-4](?:x[2-4])?(?:u?[ifs]v?)?)$/i
 /** An expression of a program without quotes: `value=other=null`, `config.password??null`, `propValue$204`. */
 const expression =
-  /^[A-Za-z_$][A-Za-z_$.]*(?:\$\d+)?(?:={1,3}!?[\w$]|!==[\w$]|\?\?|&&|\|\|)|^[a-z]+[A-Z]\w*\$\d+$|^[\w$.]+\?[\w$.!()]+:[\w$.]|^[a-z]+(?:_[a-z]+)*=$|^[A-Z]\d=\d{1,3}%?$|^[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)+[-+*/]\d+$|^[\w$.]+[:?][\w$]+(?:\.[\w$]+)+\+?=[\w$.!]*$|^[\w$.:?]+={2,3}!?[\w$]|^(?:return|typeof|void|new|await|function|if|throw)[!(=;:{[]|^\d[\d.]*\*{1,2}[a-z][\w.]*$/
+  /^[A-Za-z_$][A-Za-z_$.]*(?:\$\d+)?(?:={1,3}!?[\w$]|!==[\w$]|\?\?|&&|\|\|)|^[a-z]+[A-Z]\w*\$\d+$|^[\w$.]+\?[\w$.!()]+:[\w$.]|^[a-z]+(?:_[a-z]+)*=$|^[A-Z]\d=\d{1,3}%?$|^[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)+[-+*/]\d+$/
+/** Placeholders of translators, patterns of numbers and characters, digests: practically never a part of a secret. */
+const marker =
+  /crwdn[se]\d{2}|#,##0|^[#0,.;()¤%]+$|a-zA-Z|A-Za-z|[Aa]-[Zz]0-9|0-9[Aa]-[FfZz]|%\([\w.]{1,40}\)[a-z]|^sha\d{1,3}:[\da-f]{32,128}$/
+
 /**
- * What files of messages, styles and settings have in place of a text: placeholders of translators, rules of validators, classes and
- * functions of style sheets, media types, patterns of numbers and characters, names of messages and migrations, code points of emoji.
+ * What files of messages, styles and settings have in place of a text: rules of validators, classes and functions of style sheets, media
+ * types, names of messages and migrations, limits, code points of emoji, and longer expressions. A password may look like this.
  */
-const markers = [
-  String.raw`crwdn[se]\d`,
+const standIns = [
   String.raw`^[a-z_]{2,20}(?::[\w,.]+)?(?:\|[a-z_]{2,20}(?::[\w,.]+)?)+$`,
   String.raw`^(?:i18n|msg|mdi|sha\d{1,3}|icon|lucide|i-[a-z]+|untranslated|UNTRANSLATED|todo|TODO):`,
-  String.raw`^(?:text|bg|border|ring|fill|stroke|from|to)-[a-z]+-\d{2,3}$|^(?:ic|icon)[-_](?:\d{2,3}|[a-z]+(?:[-_][a-z\d]{1,8})*)$|_\d\dpx$`,
-  String.raw`^(?:calc|rgba?|hsla?|var|url|clamp|translate|cubic-bezier|linear-gradient)\(`,
-  String.raw`^(?:application|text|image|audio|video|font|multipart)/[a-z\d.+-]+`,
-  '#,##|#0[.]0|^[#0,.;()¤%]+$',
-  'a-zA-Z|A-Za-z|[Aa]-[Zz]0-9|0-9[Aa]-[FfZz]',
-  String.raw`%\([\w.]{1,40}\)[a-z]`,
-  String.raw`^(?:msg|message|string|txt|err|error|lbl|label)[-_]\d{2,}(?:[-_][a-z]+)*$`,
-  String.raw`^0\d{3}(?:_[a-z]+)+\d{0,2}$`,
-  String.raw`^[a-z]+(?:_[a-z]+)*_\d{1,2}(?:_[a-z]+)+$`,
-  String.raw`^(?:\d+/[a-z]+(?:/[a-z]+)*,?)+$`,
-  String.raw`^(?:1f[\da-f]{3}|[23][\da-f]{3})(?:-(?:1f[\da-f]{3}|fe0f|200d|20e3|[23][\da-f]{3}))+$`,
+  String.raw`^(?:text|bg|border|ring|fill|stroke|from|to)-(?:gr[ae]y|slate|zinc|neutral|stone|red|orange|amber|yellow|lime|green|emerald|teal|cyan|sky|blue|indigo|violet|purple|fuchsia|pink|rose|primary|secondary|danger|success|warning|info)-\d{2,3}$`,
+  String.raw`^(?:ic|icon)[-_](?:\d{2,3}|[a-z]+(?:[-_][a-z]+)*(?:[-_]\d\d(?:px|dp))?)$|^[a-z]+(?:_[a-z]+)*_\d\dpx$`,
+  String.raw`^(?:calc|rgba?|hsla?|clamp|translate|cubic-bezier|linear-gradient)\(|^(?:var|url)\([^)]*\)$`,
+  String.raw`^(?:application|image|audio|video|font|multipart)/[a-z\d.+-]+|^text/(?:plain|html|css|csv|xml|markdown|javascript|x-[a-z-]+)`,
+  String.raw`^(?:msg|message|string|txt|err|error|lbl|label)[-_]\d{2,}(?:[-_](?:pwd?|pass(?:word|wd)?|key|token|secret|code|auth))+$`,
+  String.raw`^00\d\d(?:_[a-z]+)+\d{0,2}$`,
+  String.raw`^(?:[a-z]+_)*(?:password|passwd|key|token|secret)_\d{1,2}(?:_[a-z]+)+$`,
+  String.raw`^\d+/[smhd](?:/[a-z]+)*(?:,\d+/[smhd](?:/[a-z]+)*)*$`,
+  String.raw`^[\w$.]+[:?][A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)+\+?=[\w$.!]*$`,
+  String.raw`^(?:\d{1,3}:)?[A-Za-z$_][A-Za-z$_.:?]*={2,3}!?[\w$]|^\d{1,3}:[A-Z]+={2,3}\d`,
+  String.raw`^[A-Z]{2}={2,3}\d{1,3}[?:]`,
+  String.raw`^(?:return|typeof|void|new|await|function|if|throw)(?:[(;{[]|![\w$]+[.(=])`,
+  String.raw`^\d[\d.]*\*{1,2}[a-z]\w*\.[\w.]+$`,
 ]
-const marker = new RegExp(markers.join('|'))
-const codePoints = /^(?:1F[\dA-F]{3}|[23][\dA-F]{3})(?:-(?:1F[\dA-F]{3}|FE0F|200D|20E3|[23][\dA-F]{3}))+$/
+const standIn = new RegExp(standIns.join('|'))
+const codePoints =
+  /^(?:1F[\dA-F]{3}|[23][\dA-F]{3})(?:-(?:1F[\dA-F]{3}|FE0F|200D|20E3|[23][\dA-F]{3}))+$|^(?:1f[\da-f]{3}|[23][\da-f]{3})(?:-(?:1f[\da-f]{3}|fe0f|200d|20e3|[23][\da-f]{3}))+$/
 /** Whether the value is a regular expression for whole texts. */
-const isPattern = (value: string): boolean => value.startsWith('^') && value.endsWith('$') && /[[(\\]/.test(value)
-/** Whether nearly all letters have accents: texts in a language that exists for tests of translations only. */
+const isPattern = (value: string): boolean =>
+  value.startsWith('^') && value.endsWith('$') && /\[[^[\]]{1,80}\]|\\/.test(value)
+/** Whether nearly all letters of a word for a secret have accents: a language that exists for tests of translations only. */
 function isAccented(value: string): boolean {
   const accented = value.match(/[^\0-\x7f]/g)?.filter((sign) => /\p{L}/u.test(sign)).length ?? 0
-  return accented > 4 && accented >= (value.match(/\p{L}/gu)?.length ?? 0) * 0.8
+  if (accented < 5 || accented < (value.match(/\p{L}/gu)?.length ?? 0) * 0.8) return false
+  return /pass|secre|key|token|code/i.test(value.normalize('NFD').replace(/\p{M}/gu, ''))
 }
+/** Whether files of messages, styles and settings use such texts. A secret may look like this: the confidence is low. */
+export const isStandIn = (value: string): boolean =>
+  standIn.test(value) || codePoints.test(value) || isPattern(value) || isAccented(value)
 /** Placeholders and templates in documentation. */
 const template =
-  /["'<>{}‹›…]|\$[({]|^\$[A-Za-z_]\w*|\$[A-Z][A-Z_]{2,}(?![A-Za-z0-9])|\$[a-z_]{4,}$|^%[\w.]*%?$|%[sdv](?!\w)|\*{3}|•{2}|x{4}|X{4}|\.{3}|_{4}|:$|^\[|^[)\]},;].*\($|^\+\s?[\w$.]+\s?\+$|^%(?:5[bB]|3[cC]|7[bB])|[rR]edacted|REDACTED|abcdefghij|ABCDEFGHIJ|\\[dws]|\[a-z|^@|^#\{|^!|^&/
+  /["'<>{}‹›…]|\$[({]|^\$[A-Za-z_]\w*|\$[A-Z][A-Z_]{2,}(?![A-Za-z0-9])|\$[a-z_]{4,}$|^%\w*%?$|^%[\w.]+%$|%[sdv](?!\w)|\*{3}|•{2}|x{4}|X{4}|\.{3}|_{4}|:$|^\[|^[)\]},;].*\($|^\+\s?[\w$.]+\s?\+$|^%(?:5[bB]|3[cC]|7[bB])|[rR]edacted|REDACTED|abcdefghij|ABCDEFGHIJ|\\[dws]|\[a-z|^@|^#\{|^!|^&/
 const reference =
   /^(?:env|var|vars|secrets?|data|local|self|this|process|os|config|settings|props?|ctx|req|request|params|options|opts|args|vault|ref|file|arn|op|ssm|keychain|keyring)[.:/]/i
 const address = /^[^\s@]+@[\w-]+(?:\.[\w-]+)*\.[a-z]{2,12}$/i
@@ -51,7 +62,7 @@ const path =
   /^(?:\.{0,2}|~|[a-z]:)[\\/]|^[\w.@~-]+\.(?:[cm]?[jt]sx?|json|ya?ml|toml|md|txt|py|rb|go|rs|java|kt|php|html?|css|svg|png|jpe?g|pem|key|crt|env|sh|sql|xml|lock|conf|ini)(?:[:#?].*)?$|:\/\//i
 /** Numbers with units, versions, dates, times and code points. */
 const measure =
-  /^u\+[0-9a-f]{4,6}$|^0x[0-9a-f]{1,16}$|^[-+~<>=^v]{0,3}(?:\d+(?:[.,:/-]\d+)*)[a-z%°]{0,3}$|^\d{4}-\d\d-\d\d(?:T.*)?$|^v?\d+\.\d[\w.+-]*$|^#[0-9a-f]{3,8}$|^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i
+  /^u\+[0-9a-f]{4,6}$|^0x[0-9a-f]{1,8}$|^0x(?:2d|5f|[4-7][0-9a-f])+$|^[-+~<>=^v]{0,3}(?:\d+(?:[.,:/-]\d+)*)[a-z%°]{0,3}$|^\d{4}-\d\d-\d\d(?:T.*)?$|^v?\d+\.\d[\w.+-]*$|^#[0-9a-f]{3,8}$|^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i
 
 const border = /[^A-Za-z0-9]+|(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[A-Za-z])(?=\d)|(?<=\d)(?=[A-Za-z])/
 /** Whether the value consists of words, as names of types and variables do: `AuthenticationMD5Password`, `effect/TArray`. */
@@ -75,9 +86,6 @@ export function isNoLiteral(value: string): boolean {
     address.test(value) ||
     expression.test(value) ||
     marker.test(value) ||
-    codePoints.test(value) ||
-    isPattern(value) ||
-    isAccented(value) ||
     (member.test(value) && !/\d[a-z]+\d/i.test(value.replace(/secp\d{3}[kr]1/g, '')))
   )
 }
@@ -88,7 +96,7 @@ const wordForPassword =
 
 /** Words of published and default passwords, and runs of neighbouring keys. */
 const published =
-  /p[a@4][s$5]{2}w[o0]rd|pass(?:word|wort|wd|phrase|code)?|change_?-?(?:me|it|this)|secret|s[3e]cr[3e]t|example|sample|dummy|fake|mock|test(?:ing|er)?|default|admin(?:istrator)?|root|user(?:name)?|guest|demo|foo|bar|baz|qux|hunter|letmein|welcome|qwert[yz]?|asdf(?:gh)?|abcd?(?:ef)?|todo|placeholder|redacted|hidden|insert|your|here|my|the|some|temp|tmp|very|long|super|strong|secure|random|value|string|token|key|api|access|client|private|postgres(?:ql)?|mysql|maria|redis|mongo(?:db)?|elastic|rabbit(?:mq)?|minio|minioadmin|correct|horse|battery|staple|jane|john|doe|beep|boop|some|kind|must|least|chars|hello|world|login|pw|pwd|new|old|salt|123(?:4(?:5(?:6(?:7(?:8(?:90?)?)?)?)?)?)?|0123456789|987654321|def(?=\d|$)|456|789|xyz|(.)\1{2,}/gi
+  /p[a@4][s$5]{2}w[o0]rd|pass(?:word|wort|wd|phrase|code)?|change_?-?(?:me|it|this)|secret|s[3e]cr[3e]t|example|sample|dummy|fake|mock|test(?:ing|er)?|default|admin(?:istrator)?|root|user(?:name)?|guest|demo|foo|bar|baz|qux|hunter|letmein|welcome|qwert[yz]?|asdf(?:gh)?|abcd?(?:ef)?|todo|placeholder|redacted|hidden|insert|your|here|my|the|some(?:[-_ ]?kind(?:[-_ ]?of)?)?|temp|tmp|very|long|super|strong|secure|random|value|string|token|key|api|access|client|private|postgres(?:ql)?|mysql|maria|redis|mongo(?:db)?|elastic|rabbit(?:mq)?|minio|minioadmin|correct|horse|battery|staple|jane|john|doe|beep[-_ ]?boop|^boop$|must[-_ ]?be|at[-_ ]?least|hello|world|login|pw|pwd|new|old|salt|123(?:4(?:5(?:6(?:7(?:8(?:90?)?)?)?)?)?)?|0123456789|987654321|def(?=\d|$)|456|789|xyz|(.)\1{2,}/gi
 
 /** Whether the value is one that documentation and defaults use: nothing remains without the words of such values. */
 export const isPublishedValue = (value: string): boolean => {

@@ -138,14 +138,18 @@ const isInEncoding = (text: string, start: number): boolean =>
   /[/+]/.test(text.charAt(start - 1)) && /^[A-Za-z0-9+/]{40}$/.test(text.slice(Math.max(0, start - 40), start))
 
 const wordInName = /[a-z]{3,}/g
-/** Whether the key is the name of a test: a function, or parts that are mainly words: `test_EventCollection_switch_orientation_2x`. */
-function isNameOfTest(text: string, { start, end }: SensitiveFinding): boolean {
+/**
+ * How surely the key is the name of a test, a function or parts that are mainly words: `test_EventCollection_switch_orientation_2x`.
+ * A random key has few words, or digits among them.
+ */
+function nameOfTest(text: string, { start, end }: SensitiveFinding): 'sure' | 'likely' | undefined {
   const isFunction =
     text.charAt(end) === '(' || /(?:def|func|function|void|fn) $/.test(text.slice(Math.max(0, start - 9), start))
-  if (isFunction) return true
   const body = text.slice(start + 'test_'.length, end)
+  if (!isFunction && !body.includes('_')) return undefined
   const letters = body.match(wordInName)?.reduce((sum, { length }) => sum + length, 0) ?? 0
-  return body.includes('_') && letters >= body.length * 0.6
+  if (letters >= body.length * 0.75 && body.replace(/\D/g, '').length < 3) return 'sure'
+  return letters >= body.length * (isFunction ? 0.4 : 0.6) ? 'likely' : undefined
 }
 
 /** A name that somebody wrote directly before a key: `tokenghp_…`. */
@@ -161,8 +165,10 @@ export function vendorKeysAt(text: string, keyword: string, start: number, findi
     for (let from = Math.max(0, start - form.lead); from <= start - form.leastLead; from++) {
       if (form.lead > 0 && isAlphanumeric(text, from - 1) && !beginsWord(text, from)) continue
       const key = keyAt(text, from, keyword, form)
-      if (key === undefined || (keyword === 'test_' && isNameOfTest(text, key))) continue
-      findings.push(key)
+      if (key === undefined) continue
+      const name = keyword === 'test_' ? nameOfTest(text, key) : undefined
+      if (name === 'sure') continue
+      findings.push(name === 'likely' ? lowConfidence(key) : key)
       break
     }
   }
