@@ -126,6 +126,13 @@ test('a person adds a passkey and an app, signs in with each, and removes both',
     expect(await (await page.request.get(filed)).json()).toMatchObject({
       data: { kinds: ['erasure'], state: 'received' },
     })
+    await page.goto(filed.replace('/api/privacy', '/settings/privacy'))
+    await alive(page)
+    await main.getByRole('button', { name: 'Confirm with password' }).click()
+    const confirming = page.getByRole('dialog', { name: 'Confirm' })
+    await confirming.getByLabel('Password').fill(person.password)
+    await confirming.getByRole('button', { name: 'Cancel' }).click()
+    await expect(main.getByRole('button', { name: 'Confirm with password' })).toBeFocused()
     const cancelled = await page.evaluate(
       async (path) => (await fetch(path, { method: 'POST' })).status,
       `${filed}/cancel`,

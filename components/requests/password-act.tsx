@@ -2,53 +2,23 @@
 
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { issueOf } from '#components/frame/faults.ts'
 import { Button } from '#components/ui/button.tsx'
-import { Confirm } from '#components/ui/confirm.tsx'
-import { Field } from '#components/ui/field.tsx'
-import type { useExpediting, useVerifying } from './requests.ts'
+import { useLoaded } from '#components/ui/loaded.ts'
+import type { PasswordActProps } from './password-dialog.tsx'
 
-interface PasswordActProps {
-  id: string
-  act: 'expedite' | 'verify'
-  change: ReturnType<typeof useExpediting> | ReturnType<typeof useVerifying>
-}
-/** A sensitive action: explains its consequences and asks for the password again. */
-export function PasswordAct({ id, act, change }: PasswordActProps) {
+const dialog = () => import('./password-dialog.tsx')
+
+/** A sensitive action, which asks for the password again. */
+export function PasswordAct(props: PasswordActProps) {
   const t = useTranslations('requests.request.actions')
   const [isOpen, setOpen] = useState(false)
-  const [password, setPassword] = useState('')
-  const toggle = (open: boolean) => {
-    setOpen(open)
-    setPassword('')
-  }
-  const wrong = issueOf(change.problem, 'password')
+  const loaded = useLoaded(dialog, isOpen)
   return (
     <>
-      <Button tone="plain" onClick={() => toggle(true)}>
-        {t(act)}
+      <Button tone="plain" onClick={() => setOpen(true)}>
+        {t(props.act)}
       </Button>
-      <Confirm
-        open={isOpen}
-        onOpenChange={toggle}
-        title={t(`${act}Title`)}
-        consequences={<p>{t(`${act}Text`)}</p>}
-        action={t(`${act}Action`)}
-        tone={act === 'expedite' ? 'danger' : 'main'}
-        change={wrong ? { ...change, problem: undefined } : change}
-        isIncomplete={password === ''}
-        onConfirm={() => change.begin({ params: { id }, body: { password } }, () => toggle(false))}
-      >
-        <Field
-          label={t('password')}
-          type="password"
-          autoComplete="current-password"
-          value={password}
-          onChange={({ target }) => setPassword(target.value)}
-          error={wrong && t('wrongPassword')}
-          required
-        />
-      </Confirm>
+      {loaded && <loaded.PasswordDialog {...props} open={isOpen} onOpen={setOpen} />}
     </>
   )
 }
