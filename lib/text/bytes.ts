@@ -41,6 +41,13 @@ function isOfOneScript(bytes: Uint8Array, from: 0 | 1): boolean {
   }
   return found.has(0) && (found.size === 1 || isSpaced)
 }
+/** Pairs of bytes at the beginning of a text in the Latin alphabet, whatever follows them. */
+const leastLatin = 8
+function isLatin(bytes: Uint8Array): boolean {
+  if (bytes.length < leastWide || bytes.length % 2 === 1) return false
+  for (let at = 1; at < Math.min(bytes.length, leastLatin * 2); at += 2) if (bytes[at] !== 0) return false
+  return true
+}
 function orderOf(bytes: Uint8Array): Order | undefined {
   if (bytes.length < leastWide || bytes.length % 2 === 1) return undefined
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return 'little'
@@ -50,10 +57,11 @@ function orderOf(bytes: Uint8Array): Order | undefined {
 }
 /** UTF-16, as PowerShell encodes its commands. */
 function wideText(bytes: Uint8Array): TextOfBytes | undefined {
-  const order = orderOf(bytes)
+  const isSure = isLatin(bytes)
+  const order = isSure ? 'little' : orderOf(bytes)
   if (!order) return undefined
   const text = new TextDecoder(order === 'big' ? 'utf-16be' : 'utf-16le', { ignoreBOM: true }).decode(bytes)
-  return notText.test(text) ? undefined : { text, write: (rest) => wideBytes(rest, order) }
+  return (isSure ? binary : notText).test(text) ? undefined : { text, write: (rest) => wideBytes(rest, order) }
 }
 function wideBytes(text: string, order: Order): Uint8Array {
   const bytes = Buffer.from(text, 'utf16le')

@@ -15,19 +15,28 @@ const blocks = new Set(
     'title tr track ul video audio embed canvas area base'
   ).split(' '),
 )
-/** Elements of office documents. Only those that separate words are blocks; all others divide words anywhere. */
-const adminRole = /^(?:w(?:\d\d\w*)?|a|m|text|mc|wp|wps|v):/
-const officeBlock =
-  /:(?:p|h|s|br|cr|tab|tbl|tr|tc|txbxcontent|line-break|list|list-item|note|table|table-row|table-cell|body|document|sectpr)$/
+/** Elements of office documents that divide words anywhere. Other elements with the same prefixes contain values of their own. */
+const runs = new Set('w:r w:t w:rpr w:prooferr w:bookmarkstart w:bookmarkend a:r a:t a:rpr text:span text:a'.split(' '))
 /** Runs of a cell in a spreadsheet, whose elements have no prefix. */
-const cellParts = new Set(['r', 't', 'rpr', 'sz', 'color', 'rfont', 'family', 'scheme', 'charset', 'vertalign'])
-const isCell = (closed: ReadonlySet<string>): boolean => closed.has('si') || closed.has('is')
+const cellRuns = new Set(['r', 't', 'rpr'])
+const isRun = (name: string, closed: ReadonlySet<string>): boolean =>
+  runs.has(name) ||
+  (cellRuns.has(name) && (closed.has('si') || closed.has('is')) && (closed.has('sst') || closed.has('c')))
+/** A space at the edge of a run. Where none has one, every run consists of whole words. */
+const spaceOfRun =
+  /<(?:[wa]:)?t(?:\s[^<>]*)?> | <\/(?:[wa]:)?t>|<\/?text:(?:span|a)(?:\s[^<>]*)?> | <\/?text:(?:span|a)[\s>]/
 /** Whether an element may be inside a word. */
-const joinsWords = (name: string, closed: ReadonlySet<string>): boolean =>
-  inline.has(name) ||
-  (name.includes(':') ? adminRole.test(name) && !officeBlock.test(name) : cellParts.has(name) && isCell(closed))
-/** Elements whose content is not a part of the text around them: how a word is read, and notes. */
-const annotations = new Set(['rt', 'rp', 'rtc', 'ref'])
+function joinsWords(name: string, isOpened: boolean, text: string, region: Elements): boolean {
+  if (inline.has(name)) return true
+  region.closed ??= closedNames(text, region.start, region.end)
+  if (!isRun(name, region.closed)) return region.isInProperties === true
+  // What a run looks like is described before its text.
+  region.isInProperties = isOpened && name.endsWith('rpr')
+  region.hasSpaces ??= spaceOfRun.test(text.slice(region.start, region.end))
+  return region.hasSpaces
+}
+/** Elements whose content is how a word is read, which is not a part of the text around them. */
+const annotations = new Set(['rt', 'rp', 'rtc'])
 const maxAnnotation = 200
 const tag = /<(\/?)([a-zA-Z][a-zA-Z0-9:._-]{0,63})((?:\s[^<>]*)?)>/y
 const selfClosed = /<[a-zA-Z][a-zA-Z0-9:._-]{0,63}\/>/y
@@ -48,6 +57,9 @@ export interface Elements {
   end: number
   closed?: Set<string>
   hasSections?: boolean
+  /** Whether runs of an office document begin or end with spaces. */
+  hasSpaces?: boolean
+  isInProperties?: boolean
   /** A search beyond this offset has found no end of a comment. */
   noComment?: boolean
 }
@@ -78,7 +90,8 @@ export function markup(layer: LayerBuilder, text: string, at: number, region: El
       layer.tail(end, until, 'same', true)
       return until
     }
-    layer.markup(at, end, joinsWords(known, region.closed) ? '' : '\n')
+    const isOpened = slash === '' && !rest.endsWith('/')
+    layer.markup(at, end, joinsWords(known, isOpened, text, region) ? '' : '\n')
     if (rest.includes('=')) {
       const from = end - 1 - rest.length
       layer.tail(from, end - 1, 'same')
@@ -93,8 +106,7 @@ export function markup(layer: LayerBuilder, text: string, at: number, region: El
   const empty = selfClosed.exec(text)
   if (empty) {
     copied()
-    region.closed ??= closedNames(text, region.start, region.end)
-    const isInside = joinsWords(empty[0].slice(1, -2).toLowerCase(), region.closed)
+    const isInside = joinsWords(empty[0].slice(1, -2).toLowerCase(), false, text, region)
     layer.markup(at, at + empty[0].length, isInside ? '' : '\n')
     return at + empty[0].length
   }
@@ -111,6 +123,8 @@ export function markup(layer: LayerBuilder, text: string, at: number, region: El
   return at + other[0].length
 }
 
+/** A space at the edge of a section. Where none has one, every section consists of whole words. */
+const spaceOfSection = /<!\[CDATA\[ | \]\]>/
 /** The end of a section of XML, after which the next one continues the same word. Returns its end; the same offset if there is none. */
 export function endOfSection(
   layer: LayerBuilder,
@@ -120,7 +134,8 @@ export function endOfSection(
   copied: () => void,
 ): number {
   if (!text.startsWith(']]>', at)) return at
-  region.hasSections ??= text.slice(region.start, region.end).includes('<![CDATA[')
+  const all = () => text.slice(region.start, region.end)
+  region.hasSections ??= all().includes('<![CDATA[') && spaceOfSection.test(all())
   if (!region.hasSections) return at
   copied()
   layer.markup(at, at + 3, '')

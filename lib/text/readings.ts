@@ -184,11 +184,17 @@ function withoutFolds(base: string, flowEnd: number): Layer | undefined {
   if (!format) return undefined
   const builder = new ReadingBuilder(base, flowEnd)
   // Where lines end with two signs, a line break of one sign belongs to a value.
-  for (const { 0: found, index } of base.matchAll(format[1] === '\r' ? foldOfLines : fold)) {
-    builder.copyTo(index, index + found.length)
-    if (found.endsWith(':')) builder.markup(index, index + found.length, '')
-    else builder.drop(index, index + found.length)
-  }
+  builder.isChanged = true
+  builder.afterwards(() => {
+    let from = 0
+    for (const { 0: found, index } of base.matchAll(format[1] === '\r' ? foldOfLines : fold)) {
+      builder.copy(from, index)
+      from = index + found.length
+      if (found.endsWith(':')) builder.markup(index, from, '')
+      else builder.drop(index, from)
+    }
+    builder.copy(from, base.length)
+  }, false)
   return builder.reading()
 }
 
@@ -205,11 +211,17 @@ function joinTokens(base: string, flowEnd: number): Layer | undefined {
   if (!isContinued && !((base.includes('Ġ') || base.includes('▁')) && signOfSpace.test(base))) return undefined
   const builder = new ReadingBuilder(base, flowEnd)
   const pattern = isContinued ? continuedToken : betweenTokens[/\n[Ġ▁]/.test(base) ? '\n' : ' ']
-  for (const { 0: found, index } of base.matchAll(pattern)) {
-    builder.copyTo(index, index + found.length)
-    if (!isContinued && signsOfSpace.test(found)) builder.markup(index, index + found.length, ' ')
-    else builder.drop(index, index + found.length)
-  }
+  builder.isChanged = true
+  builder.afterwards(() => {
+    let from = 0
+    for (const { 0: found, index } of base.matchAll(pattern)) {
+      builder.copy(from, index)
+      from = index + found.length
+      if (!isContinued && signsOfSpace.test(found)) builder.markup(index, from, ' ')
+      else builder.drop(index, from)
+    }
+    builder.copy(from, base.length)
+  }, false)
   return builder.reading()
 }
 
@@ -285,15 +297,16 @@ function newVersion(base: string, flowEnd: number): Layer | undefined {
       } else builder.markup(start, end, '')
     }
   }
-  write('new', (at, next) => builder.copyTo(at, next))
-  builder.afterwards(() => {
-    let from = 0
-    write('old', (at, next) => {
-      builder.copy(from, at)
-      from = next
-    })
-    builder.copy(from, base.length)
-  })
+  builder.isChanged = true
+  for (const version of ['new', 'old'] as const)
+    builder.afterwards(() => {
+      let from = 0
+      write(version, (at, next) => {
+        builder.copy(from, at)
+        from = next
+      })
+      builder.copy(from, base.length)
+    }, false)
   return builder.reading()
 }
 

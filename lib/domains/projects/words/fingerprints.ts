@@ -640,13 +640,21 @@ function wordsOfHashed(text: string) {
   }
 }
 
-/** Several decoded forms of a text may contain the same run at the same place: the most decoded one can be cut best. */
+/**
+ * Several decoded forms of a text may contain the same run at the same place: the most decoded one can be cut best. A segment that is decoded
+ * as a whole may contain the run several times.
+ */
 function distinct(matches: readonly FingerprintMatch[]): FingerprintMatch[] {
+  const depths = new Map<string, number>()
   const found = new Map<string, FingerprintMatch>()
-  for (const match of matches) {
-    found.set(`${match.run} ${match.start} ${match.end}`, match)
+  for (const match of matches.toReversed()) {
+    const place = `${match.run} ${match.start} ${match.end}`
+    const { depth, start } = match.view ?? { depth: 0, start: match.start }
+    if ((depths.get(place) ?? depth) !== depth) continue
+    depths.set(place, depth)
+    found.set(`${place} ${start}`, match)
   }
-  return [...found.values()].sort((one, other) => one.start - other.start)
+  return [...found.values()].reverse().sort((one, other) => one.start - other.start)
 }
 
 const fingerprintOf = (high: number, low: number): number => (high >>> 11) * 2 ** 32 + (low >>> 0)

@@ -214,3 +214,163 @@ describe.each(Object.keys(forms))('%s', (name) => {
     for (const word of wordsOf(erased)) if (word.length > 4) expect(read(rest)).not.toContain(word)
   })
 })
+
+const [erased = '', other = ''] = sentences.English ?? []
+/** What remains of a stored text; null if nothing can. */
+function erase(stored: string, sentence = erased): string | null {
+  const words = new Fingerprints()
+  words.add(sentence)
+  const rest = cutStrings(stored, (text) => mergeSpans(words.runsIn(text)))
+  expect(words.runsIn(rest ?? '')).toEqual([])
+  return rest
+}
+const leftOf = (rest: string) => wordsOf(erased).filter((word) => word.length > 4 && rest.includes(word))
+const thirds = erased.match(/(?:\S+ ?){1,3}/g)?.map((part) => part.trim()) ?? []
+
+describe('a text that only looks like', () => {
+  const looks: Record<string, (text: string) => string> = {
+    'the tokens of a model, with a diagram': (text) => `cpu ▁▂▁▃▁▄\n${text}`,
+    'the tokens of a model, in Maltese': (text) => `Ġorġ, Ġanni u Ġużeppi\n${text}`,
+    'the tokens of a model, with headings': (text) => `intro\n##Heading\n${text}`,
+    'the tokens of a model, with addresses': (text) => `mail a@@ b\n${text}`,
+    'folded lines': (text) => `NOTE: minutes\n more\n${text}`,
+    'folded lines of a card': (text) => `BEGIN:VCARD\nNOTE:x\nEND:VCARD\n \n${text}`,
+    'a patch': (text) => `@@ -1,2 +1,2 @@\n-a\n+b\n${text}`,
+    'versions of words': (text) => `[-old-] {+new+}\n${text}`,
+  }
+  const texts: Record<string, string> = {
+    'a conversation': [...thirds.map((part) => `Anna Lee: ${part}`), `Bob: ${other}`].join('\n'),
+    'an indented conversation': [...thirds.map((part) => ` Anna Lee: ${part}`), ` Bob: ${other}`].join('\n'),
+    'a log': [...thirds, other].map((part) => `2026-01-02T10:30:00Z INFO [worker-1] ${part}`).join('\n'),
+    'indented lines': [...thirds, other].map((part) => ` ${part}`).join('\n'),
+    'a list': [...thirds, other].map((part) => `- ${part}`).join('\n'),
+    quotations: [...thirds, other].map((part) => `> ${part}`).join('\n'),
+    'hyphenated lines': `${erased.replace(/(cobal)(t)/, '$1-\n$2').replace(/(Rhabar)/, '$1-\n')}. ${other}.`,
+    identifiers: `${erased.replace(/ (\w)/g, (_, letter: string) => letter.toUpperCase())} = 1\n${other}`,
+    notes: `${thirds.join(' [1] ')}. ${other}.`,
+  }
+  it.each(Object.keys(looks).flatMap((look) => Object.keys(texts).map((text) => [look, text] as const)))(
+    '%s is read as %s',
+    (look, text) => {
+      const rest = erase(looks[look]?.(texts[text] ?? '') ?? '') ?? ''
+      expect(leftOf(rest)).toEqual([])
+      expect(rest).toContain(other)
+      // Labels of lines whose words are cut are cut with them.
+      expect(rest).not.toContain('Anna')
+      const head = looks[look]?.('').trim() ?? ''
+      expect(rest.replace(/\s+/g, ' ')).toContain(head.replace(/\s+/g, ' '))
+    },
+  )
+  it('a patch loses no sign before what another author wrote', () => {
+    expect(erase(`@@ -1,3 +1,2 @@\n-${erased}\n-${other}\n+more\n`)).toContain(`\n-${other}\n+more\n`)
+  })
+  it.each(['+++', '---'])('a line of a patch that begins with %s is cut, and no other', (signs) => {
+    const rest = erase(`@@ -1 +1 @@\n-a\n+b\n${signs} ${erased}\n ${other}\n`) ?? ''
+    expect(leftOf(rest)).toEqual([])
+    expect(rest).toMatch(/^@@ -1 \+1 @@\n-a\n\+b\n/)
+    expect(rest).toContain(` ${other}`)
+  })
+  it('a patch of a log is read without times', () => {
+    const lines = thirds.map((part) => `+2026-01-02T10:30:00Z INFO [w] ${part}\n`)
+    const rest = erase(`--- a/x\n+++ b/x\n@@ -1,9 +1,9 @@\n${lines.join('')}-${other}\n`) ?? ''
+    expect(leftOf(rest)).toEqual([])
+    expect(rest).toContain(`-${other}`)
+  })
+  it('headings without a space are read as the lines of a conversation', () => {
+    const rest = erase(`${thirds.map((part) => `##Anna: ${part}\n`).join('')}##Bob: ${other}`) ?? ''
+    expect(leftOf(rest)).toEqual([])
+    expect(rest).toContain(`##Bob: ${other}`)
+  })
+  it('a list beside a patch keeps what another author wrote', () => {
+    const list = `- I have suffered from cobalt fever\n- ${erased.slice(34)}\n- ${other}\n`
+    expect(erase(`@@ -1,4 +1,4 @@\n-x\n+y\n\nAnna wrote:\n${list}`)).toContain(`- ${other}`)
+  })
+  it('patches of patches are read once', () => {
+    const level = (depth: number) => {
+      const signs = '-'.repeat(depth)
+      return `${signs}@@ -1 +1 @@\n${signs}-a${depth} word here\n${signs}+b${depth} other word`
+    }
+    const words = new Fingerprints()
+    words.add(Array.from({ length: 120 }, (_, depth) => level(depth)).join('\n'))
+    expect(words.isEmpty).toBe(false)
+  })
+})
+
+describe('elements', () => {
+  it.each([
+    'a:string',
+    'm:Text',
+    'v:line',
+    'w:ins',
+    'w:delText',
+    'text:title',
+    'mc:item',
+    'w:t',
+    'a:t',
+    'text:span',
+    't',
+  ])('%s separates values that have no spaces at their edges', (name) => {
+    const values = [...thirds, other].map((part) => `<${name}>${part}</${name}>`)
+    const rest = erase(`<doc xmlns="x">${values.join('')}</doc>`) ?? ''
+    expect(leftOf(rest)).toEqual([])
+    expect(rest).toContain(`<${name}>${other}</${name}>`)
+  })
+  it('without a sheet around them are no cell of a spreadsheet', () => {
+    const stored = `<lang><si>x </si></lang>${[...thirds, other].map((part) => `<t>${part}</t>`).join('')}<t> y</t>`
+    expect(leftOf(erase(stored) ?? '')).toEqual([])
+  })
+  it('of a message are values of their own', () => {
+    const author = '<m:Send><m:Author>Jane</m:Author><m:Text>'
+    const rest = erase(`${author}${erased}</m:Text><m:Time>10:00</m:Time><m:Text>${other}</m:Text></m:Send>`)
+    expect(rest).toBe(`${author}</m:Text><m:Time>10:00</m:Time><m:Text>${other}</m:Text></m:Send>`)
+  })
+  it('that refer to something are a part of the text', () => {
+    const text = erased.replace('cobalt fever', '<ref target="x">cobalt fever</ref>')
+    const rest = erase(`<p>${text}. ${other}.</p>`) ?? ''
+    expect(leftOf(rest)).toEqual([])
+    expect(rest).toContain(other)
+  })
+  it('keep the note of another author inside a sentence', () => {
+    const stored = erased.replace('fever', `fever<ref>${other}</ref>`)
+    expect(erase(stored)).toContain(other)
+  })
+  it('of tracked changes separate what they contain', () => {
+    const changed = '<w:ins><w:r><w:t>fever</w:t></w:r></w:ins><w:del><w:r><w:delText>cold</w:delText></w:r></w:del>'
+    const [before = '', after = ''] = erased.split('fever')
+    const rest = erase(
+      `<w:p><w:r><w:t xml:space="preserve">${before}</w:t></w:r>${changed}<w:r><w:t>${after}. ${other}.</w:t></w:r></w:p>`,
+    )
+    expect(rest).toContain(other)
+  })
+  it('are cut from sections of XML that consist of whole words', () => {
+    const rest = erase(`<c>${[...thirds, other].map((part) => `<![CDATA[${part}]]>`).join('')}</c>`) ?? ''
+    expect(leftOf(rest)).toEqual([])
+    expect(rest).toContain(other)
+  })
+})
+
+describe('UTF-16 in Base64', () => {
+  it.each([
+    `Thanks, all 😀 – ${erased}`,
+    `Dear all “Ω ж”, ${erased}`,
+    `\u001b[1m${erased}`,
+    `Notes for all:\n\uf0b7 ${erased}`,
+    `${erased}.\u0085`,
+  ])('is read with any signs after its first letters: %j', (text) => {
+    for (const encoding of ['base64', 'hex'] as const) {
+      const stored = Buffer.from(`${text}. ${other}`, 'utf16le').toString(encoding)
+      const rest = Buffer.from(erase(stored) ?? '', encoding).toString('utf16le')
+      expect(leftOf(rest)).toEqual([])
+      expect(rest).toContain(other)
+    }
+  })
+})
+
+describe('an encoded value', () => {
+  const five = Array.from({ length: 5 }, (_, n) => `${erased}. ${other} ${n}.`).join('\n')
+  it('loses a sentence that it contains five times', () => {
+    const rest = Buffer.from(erase(Buffer.from(five).toString('base64')) ?? '', 'base64').toString()
+    expect(leftOf(rest)).toEqual([])
+    expect(rest.match(new RegExp(other, 'g'))).toHaveLength(5)
+  })
+})
