@@ -133,7 +133,7 @@ export function endOfSection(
   region: Elements,
   copied: () => void,
 ): number {
-  if (!text.startsWith(']]>', at)) return at
+  if (!text.startsWith(']]><![CDATA[', at)) return at
   const all = () => text.slice(region.start, region.end)
   region.hasSections ??= all().includes('<![CDATA[') && spaceOfSection.test(all())
   if (!region.hasSections) return at

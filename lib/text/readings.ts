@@ -209,8 +209,10 @@ const betweenTokens = {
 function joinTokens(base: string, flowEnd: number): Layer | undefined {
   const isContinued = base.includes('##') || base.includes('@@')
   if (!isContinued && !((base.includes('Ġ') || base.includes('▁')) && signOfSpace.test(base))) return undefined
-  const builder = new ReadingBuilder(base, flowEnd)
   const pattern = isContinued ? continuedToken : betweenTokens[/\n[Ġ▁]/.test(base) ? '\n' : ' ']
+  // Headings of Markdown and annotations of code have the signs, and join nothing.
+  if (base.search(pattern) < 0) return undefined
+  const builder = new ReadingBuilder(base, flowEnd)
   builder.isChanged = true
   builder.afterwards(() => {
     let from = 0

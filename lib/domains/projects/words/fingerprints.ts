@@ -641,18 +641,25 @@ function wordsOfHashed(text: string) {
 }
 
 /**
- * Several decoded forms of a text may contain the same run at the same place: the most decoded one can be cut best. A segment that is decoded
- * as a whole may contain the run several times.
+ * Several decoded forms of a text may contain the same run at the same place: the most decoded one can be cut best. Only a segment that is
+ * decoded as a whole, so that several runs have its place, contains a run several times.
  */
 function distinct(matches: readonly FingerprintMatch[]): FingerprintMatch[] {
+  const runsAt = new Map<string, Set<number | string>>()
+  for (const { run, start, end } of matches) {
+    const segment = `${start} ${end}`
+    runsAt.set(segment, (runsAt.get(segment) ?? new Set()).add(run))
+  }
   const depths = new Map<string, number>()
   const found = new Map<string, FingerprintMatch>()
   for (const match of matches.toReversed()) {
-    const place = `${match.run} ${match.start} ${match.end}`
+    const segment = `${match.start} ${match.end}`
+    const place = `${match.run} ${segment}`
     const { depth, start } = match.view ?? { depth: 0, start: match.start }
     if ((depths.get(place) ?? depth) !== depth) continue
     depths.set(place, depth)
-    found.set(`${place} ${start}`, match)
+    const key = (runsAt.get(segment)?.size ?? 0) > 1 ? `${place} ${start}` : place
+    if (!found.has(key)) found.set(key, match)
   }
   return [...found.values()].reverse().sort((one, other) => one.start - other.start)
 }
