@@ -7,7 +7,7 @@ import { checkout } from './installation.ts'
 /** Runs `npm start` from any folder. This process becomes the supervisor, so that it receives signals and returns the exit code. */
 function start(): void {
   process.chdir(checkout)
-  const setup = spawnSync(process.execPath, ['bin/setup.mjs'], { stdio: 'inherit' })
+  const setup = spawnSync(process.execPath, ['bin/setup.mjs', '--production'], { stdio: 'inherit' })
   if (setup.status !== 0)
     throw new Failure('not_installed', 'The required packages could not be installed. See the error above.')
   if (!process.execve)
