@@ -354,6 +354,17 @@ export function replacementsBelow(layer: Layer, replacements: readonly Replaceme
 
 const isSpace = (text: string, at: number): boolean => text.charCodeAt(at) <= 32
 
+/** The structure in the base of a layer. A layer that contains its whole base before other forms of it has none. */
+export function structureIn({ kinds, baseStarts, baseEnds, count }: Layer): Span[] {
+  const found: Span[] = []
+  const isWhole = kinds[0] === same && (baseEnds[0] ?? 0) > (baseStarts[1] ?? 0)
+  for (let at = 0; at < count && !isWhole; at++) {
+    const [start, end] = [baseStarts[at] ?? 0, baseEnds[at] ?? 0]
+    if (kinds[at] === markup && end > start) found.push({ start, end })
+  }
+  return found
+}
+
 /** Limits replacements in the base of a layer to its texts: tags and the structure of JSON remain. Undefined as above. */
 export function withoutStructure(layer: Layer, replacements: readonly Replacement[]): Replacement[] | undefined {
   if (!layer.hasStructure) return [...replacements]

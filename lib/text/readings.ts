@@ -190,7 +190,7 @@ function withoutFolds(base: string, flowEnd: number): Layer | undefined {
     for (const { 0: found, index } of base.matchAll(format[1] === '\r' ? foldOfLines : fold)) {
       builder.copy(from, index)
       from = index + found.length
-      if (found.endsWith(':')) builder.markup(index, from, '')
+      if (found.endsWith(':')) builder.markup(index, from, ':')
       else builder.drop(index, from)
     }
     builder.copy(from, base.length)

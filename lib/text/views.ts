@@ -4,6 +4,7 @@ import { decodeJson, decodeLiteral, jsonValuesIn } from './json.ts'
 import {
   applyReplacements,
   type FoundSpan,
+  isCodedAt,
   type Layer,
   LayerBuilder,
   mergeReplacements,
@@ -11,6 +12,7 @@ import {
   replacementsBelow,
   type Span,
   spanBelow,
+  structureIn,
   type ViewSpan,
   withoutStructure,
 } from './layer.ts'
@@ -188,6 +190,30 @@ function spanOf({ layers }: TextViews, view: ViewSpan): FoundSpan {
 }
 
 /**
+ * Where a span is exactly: in the text itself, or in the form in which the innermost segment that contains it is decoded. Below that form,
+ * everything in the segment has the same place.
+ */
+export function exactPlace(text: string, { start, end, view }: FoundSpan): ViewSpan {
+  const { layers } = viewsOf(text)
+  let place: ViewSpan = view ?? { depth: 0, start, end }
+  for (let depth = place.depth; depth > 0; depth--) {
+    const layer = layers[depth - 1]
+    if (!layer || isCodedAt(layer, place.start)) break
+    place = { ...spanBelow(layer, place), depth: depth - 1 }
+  }
+  return place
+}
+/** A span of a form as a span of a form below. */
+function placeAt({ layers }: TextViews, view: ViewSpan, depth: number): Span {
+  let span: Span = view
+  for (let from = view.depth; from > depth; from--) {
+    const layer = layers[from - 1]
+    if (layer) span = spanBelow(layer, span)
+  }
+  return span
+}
+
+/**
  * Searches the text and all its decoded forms. The results are ranges of the text itself, those of the most decoded form last. `isLastFirst`:
  * searches the most decoded form first.
  */
@@ -243,20 +269,31 @@ export function spokenTexts(text: string): string[] {
 export function maxDecoded(text: string, spans: readonly FoundSpan[]): FoundSpan[] {
   const views = viewsOf(text)
   const found: FoundSpan[] = []
-  let covered: Span[] = []
   const byDepth = Map.groupBy(
     spans.flatMap((span) => withLabels(views, span)),
     ({ view }) => view?.depth ?? 0,
   )
   for (const depth of [...byDepth.keys()].sort((one, other) => other - one)) {
-    const own = (byDepth.get(depth) ?? []).filter(
-      ({ start, end }) => !covered.some((one) => one.start <= start && one.end >= end),
-    )
+    /** What the spans of more decoded forms contain of each form. */
+    const covered = new Map<number, Span[]>()
+    const coveredIn = (form: number): Span[] => {
+      const known = covered.get(form) ?? mergeReplacements(found.flatMap((one) => deletionIn(views, one, form)))
+      covered.set(form, known)
+      return known
+    }
+    const own = (byDepth.get(depth) ?? []).filter((span) => {
+      const place = exactPlace(text, span)
+      return !coveredIn(place.depth).some((one) => one.start <= place.start && one.end >= place.end)
+    })
     // A call with so many arguments would exceed the stack.
     for (const one of own) found.push(one)
-    covered = mergeReplacements([...covered, ...own].map(({ start, end }) => ({ start, end, text: '' })))
   }
   return found
+}
+/** The part of a form that is deleted with a span of a more decoded one. */
+function deletionIn(views: TextViews, { start, end, view }: FoundSpan, depth: number): Replacement[] {
+  if (depth === 0) return [{ start, end, text: '' }]
+  return view && view.depth >= depth ? [{ ...placeAt(views, view, depth), text: '' }] : []
 }
 /** A span of a form without labels or hyphens as spans of the form below, which has them. */
 function withLabels(views: TextViews, span: FoundSpan): FoundSpan[] {
@@ -271,6 +308,22 @@ function withLabels(views: TextViews, span: FoundSpan): FoundSpan[] {
     else below.push({ start: one.start, end: one.end })
   }
   return below.flatMap((one) => withLabels(views, spanOf(views, { depth: depth - 1, start: one.start, end: one.end })))
+}
+
+/**
+ * The quotation marks and operators between the parts of strings that people read without them: the parts of a form that its readings
+ * contain as structure only. In order, without overlaps.
+ */
+export function structureOf(text: string, depth: number): Span[] {
+  const views = viewsOf(text)
+  const found: Replacement[] = []
+  for (let above = depth; above < views.layers.length; above++) {
+    const layer = views.layers[above]
+    if (!layer?.isReading) break
+    if (layer.hasStructure)
+      for (const one of structureIn(layer)) found.push({ ...placeAt(views, { ...one, depth: above }, depth), text: '' })
+  }
+  return mergeReplacements(found)
 }
 
 /**

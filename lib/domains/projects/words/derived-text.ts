@@ -1,6 +1,6 @@
 import type { ErasedWords } from '#lib/kernel/data-source.ts'
 import { applyReplacements } from '#lib/text/layer.ts'
-import { maxDecoded, readerText, replacementsOf, viewsOf } from '#lib/text/views.ts'
+import { maxDecoded, readerText, replacementsOf, structureOf, viewsOf } from '#lib/text/views.ts'
 import { tokenize } from '#lib/text/words.ts'
 import { mergeSpans, type TextSpan } from './fingerprints.ts'
 import { allOf, finderOf, type TextFinder } from './text-index.ts'
@@ -150,7 +150,7 @@ export function cutFrom(text: string, spans: readonly TextSpan[]): string | null
     const own = mergeSpans(some.map((span) => span.view ?? span))
     // In an encoded text, punctuation beside the words may be a part of an escape sequence.
     const isDecoded = layers.slice(depth).every(({ isReading }) => isReading)
-    for (const { start, end } of isDecoded ? deletionsIn(view, own) : own)
+    for (const { start, end } of isDecoded ? deletionsIn(view, own, structureOf(text, depth)) : own)
       deletions.push({ start, end, view: { depth, start, end } })
   }
   const replacements = replacementsOf(text, deletions)
@@ -160,20 +160,50 @@ export function cutFrom(text: string, spans: readonly TextSpan[]): string | null
   return layers.some(({ hasStructure }) => hasStructure) ? rest : rest.trim()
 }
 
-/** Extends spans by the labels before them and the punctuation after them. */
-function deletionsIn(text: string, spans: readonly TextSpan[]): TextSpan[] {
+const closingMarks: Readonly<Record<string, string>> = {
+  '"': '"',
+  "'": "'",
+  '`': '`',
+  '(': ')',
+  '[': ']',
+  '{': '}',
+  '<': '>',
+  '“': '”',
+  '„': '“',
+  '‘': '’',
+  '«': '»',
+  '»': '«',
+  '「': '」',
+  '（': '）',
+}
+
+/**
+ * Extends spans by the labels before them and the punctuation after them. `structure` remains, and so does the mark that closes one which
+ * remains.
+ */
+function deletionsIn(text: string, spans: readonly TextSpan[], structure: readonly TextSpan[] = []): TextSpan[] {
   /** What remains, in pieces. */
   const rest: TextSpan[] = []
   const found: TextSpan[] = []
-  let from = 0
+  let [from, next] = [0, 0]
+  const skipTo = (at: number): void => {
+    while (next < structure.length && (structure[next]?.end ?? 0) <= at) next++
+  }
   for (const { start, end } of spans) {
     if (from < start) rest.push({ start: from, end: start })
     const lead = lastLineOf(text, rest)
-    if (isLabel(lead.text) || !hasWords(lead.text)) {
+    skipTo(lead.kept?.end ?? rest[lead.first]?.start ?? start)
+    const hasStructure = (structure[next]?.start ?? text.length) < start
+    if (!hasStructure && (isLabel(lead.text) || !hasWords(lead.text))) {
       rest.splice(lead.first)
       if (lead.kept) rest.push(lead.kept)
     }
-    from = Math.max(from, end) + (afterwards.exec(text.slice(end))?.[0].length ?? 0)
+    let sign = afterwards.exec(text.slice(end))?.[0] ?? ''
+    const before = rest.at(-1)
+    const mark = before?.end === start ? closingMarks[text[start - 1] ?? ''] : undefined
+    if (mark !== undefined && sign.includes(mark)) sign = sign.slice(0, sign.indexOf(mark))
+    skipTo(end)
+    from = Math.max(from, Math.min(end + sign.length, Math.max(end, structure[next]?.start ?? text.length)))
     const last = rest.at(-1)
     if (last === undefined || text[last.end - 1] === '\n') from += /^[ \t]*\n?/.exec(text.slice(from))?.[0].length ?? 0
     // The words were the end of a line or of a string: the spaces before them go with them.

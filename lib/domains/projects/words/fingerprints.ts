@@ -5,7 +5,7 @@ import { alwaysCapital, familyLabels, givenLabels, labelWords } from '#lib/text/
 import { nameForms } from '#lib/text/names.ts'
 import { comparedForms, digitsIn, isNumberOfCountry, leastDigits, numbersIn } from '#lib/text/numbers.ts'
 import { NameFilter, RunFilter } from '#lib/text/run-filter.ts'
-import { searchViews, spokenTexts } from '#lib/text/views.ts'
+import { exactPlace, searchViews, spokenTexts } from '#lib/text/views.ts'
 import {
   endOfRun,
   foldWord,
@@ -243,7 +243,10 @@ export class Fingerprints {
   runsIn(text: string): FingerprintMatch[] {
     this.#settle()
     if (this.#sorted.length + this.#short.size === 0) return []
-    return distinct(searchViews(text, (view) => (this.#isFormer ? this.#formerRuns(view) : this.#runsOf(view))))
+    return distinct(
+      text,
+      searchViews(text, (view) => (this.#isFormer ? this.#formerRuns(view) : this.#runsOf(view))),
+    )
   }
   #runsOf(text: string): FingerprintMatch[] {
     this.#textFilter ??= new RunFilter(this.#seeds, this.#sorted, this.#short)
@@ -272,7 +275,10 @@ export class Fingerprints {
   namesIn(text: string): FingerprintMatch[] {
     if (this.#names.size + this.#capitalized.size + this.#numbers.size === 0) return []
     if (this.#isFormer)
-      return distinct(searchViews(text, (view) => this.#formerNames(view)).filter((one) => !crossesBorder(text, one)))
+      return distinct(
+        text,
+        searchViews(text, (view) => this.#formerNames(view)).filter((one) => !crossesBorder(text, one)),
+      )
     // Runs were sought before: the words of the last form are still hashed.
     const isLastFirst = true
     const all = searchViews(
@@ -280,7 +286,7 @@ export class Fingerprints {
       (view): FoundName[] => [...this.#namesOf(view).certain, ...this.#numbersOf(view).map(asNumber)],
       { isLastFirst },
     )
-    return distinct(all.filter((one) => isOneName(text, one)).map(matchOf))
+    return distinct(text, all.filter((one) => isOneName(text, one)).map(matchOf))
   }
   /** Words that may be a name of the erased person, and are too uncertain to remove. */
   uncertainIn(text: string): FingerprintMatch[] {
@@ -290,7 +296,7 @@ export class Fingerprints {
       const found = this.#namesOf(view)
       return [...found.uncertain, ...found.certain.map((one) => ({ ...one, isCertain: true }))]
     })
-    return distinct(asUncertain(text, all)).filter(
+    return distinct(text, asUncertain(text, all)).filter(
       ({ start, end }) => !certain.some((one) => one.start <= start && one.end >= end),
     )
   }
@@ -314,10 +320,16 @@ export class Fingerprints {
       },
       { isLastFirst: true },
     )
-    const certain = distinct(all.filter((one) => one.isCertain && isOneName(text, one)).map(matchOf))
+    const certain = distinct(text, all.filter((one) => one.isCertain && isOneName(text, one)).map(matchOf))
     const within = (one: TextSpan) => certain.some(({ start, end }) => start <= one.start && end >= one.end)
     const capitals = all.filter(({ hasCapital }) => hasCapital)
-    return { certain, uncertain: distinct(asUncertain(text, capitals).filter((one) => !within(one))) }
+    return {
+      certain,
+      uncertain: distinct(
+        text,
+        asUncertain(text, capitals).filter((one) => !within(one)),
+      ),
+    }
   }
   /** The fingerprints of every form of somebody's name: who has one of the forms has all. */
   formsOf(name: string): number[] {
@@ -640,26 +652,13 @@ function wordsOfHashed(text: string) {
   }
 }
 
-/**
- * Several decoded forms of a text may contain the same run at the same place: the most decoded one can be cut best. Only a segment that is
- * decoded as a whole, so that several runs have its place, contains a run several times.
- */
-function distinct(matches: readonly FingerprintMatch[]): FingerprintMatch[] {
-  const runsAt = new Map<string, Set<number | string>>()
-  for (const { run, start, end } of matches) {
-    const segment = `${start} ${end}`
-    runsAt.set(segment, (runsAt.get(segment) ?? new Set()).add(run))
-  }
-  const depths = new Map<string, number>()
+/** Several decoded forms of a text may contain the same run at the same place: the most decoded one can be cut best. */
+function distinct(text: string, matches: readonly FingerprintMatch[]): FingerprintMatch[] {
   const found = new Map<string, FingerprintMatch>()
   for (const match of matches.toReversed()) {
-    const segment = `${match.start} ${match.end}`
-    const place = `${match.run} ${segment}`
-    const { depth, start } = match.view ?? { depth: 0, start: match.start }
-    if ((depths.get(place) ?? depth) !== depth) continue
-    depths.set(place, depth)
-    const key = (runsAt.get(segment)?.size ?? 0) > 1 ? `${place} ${start}` : place
-    if (!found.has(key)) found.set(key, match)
+    const { depth, start, end } = exactPlace(text, match)
+    const place = `${match.run} ${depth} ${start} ${end}`
+    if (!found.has(place)) found.set(place, match)
   }
   return [...found.values()].reverse().sort((one, other) => one.start - other.start)
 }

@@ -287,6 +287,32 @@ describe('a text that only looks like', () => {
     expect(leftOf(rest)).toEqual([])
     expect(rest).toBe(erase(`Log\nString s = ${code};\nString t = "${other}";`)?.replace('Log', '## Log'))
   })
+  const real: Record<string, string> = {
+    'a calendar with a folded line': 'BEGIN:VCALENDAR\r\nDESCRIPTION:a long des\r\n cription\r\nEND:VCALENDAR\r\n',
+    'an entry of a directory': 'dn: cn=x\ndescription: abc\n def\n',
+    'real tokens': 'un ##believ ##able\n',
+    'real tokens with a sign for the space': 'Ġhello Ġworld Ġfoo\n',
+    'a real patch': '@@ -1,2 +1,2 @@\n-a\n+b\n',
+  }
+  const code: Record<string, (words: string, rest: string) => string> = {
+    'the parts of a string': (words, rest) =>
+      `String s = ${thirds.map((part) => JSON.stringify(words === '' ? ' ' : `${part} `)).join(' +\n    ')};\nString t = "${rest}";\n`,
+    'a word of a shell': (words, rest) => `echo "${words}" \\\n  "${rest}"\n`,
+    'an assignment': (words, rest) => `const a = '${words}',\n  b = '${rest}'\n`,
+    'a row of a table': (words, rest) => `1,"${words}","${rest}"\n 2,"${rest}","${rest}"\n`,
+    options: (words, rest) => `--a="${words}"\n  --b="${rest}"\n`,
+  }
+  it.each(Object.keys(real).flatMap((look) => Object.keys(code).map((name) => [name, look] as const)))(
+    '%s beside %s keeps every quotation mark',
+    (name, look) => {
+      const write = code[name] ?? String
+      const seen = (text: string) => text.replace(/\s+/g, ' ').trim()
+      for (const [before, after] of [[real[look], ''] as const, ['', real[look]] as const])
+        expect(seen(erase(`${before}${write(erased, other)}${after}`) ?? '')).toBe(
+          seen(`${before}${write('', other)}${after}`),
+        )
+    },
+  )
   it('a list beside a patch keeps what another author wrote', () => {
     const list = `- I have suffered from cobalt fever\n- ${erased.slice(34)}\n- ${other}\n`
     expect(erase(`@@ -1,4 +1,4 @@\n-x\n+y\n\nAnna wrote:\n${list}`)).toContain(`- ${other}`)
@@ -396,5 +422,22 @@ describe('an encoded value', () => {
     const rest = Buffer.from(erase(Buffer.from(five).toString('base64')) ?? '', 'base64').toString()
     expect(leftOf(rest)).toEqual([])
     expect(rest.match(new RegExp(other, 'g'))).toHaveLength(5)
+  })
+  it('loses a sentence after a label in one place and without one in another', () => {
+    const sentence = 'My illness: cobalt fever since the house in Rhabarberstrasse burned down last winter'
+    const labelled = (sentence.match(/(?:\S+ ?){1,3}/g) ?? []).map((part) => `Anna: ${part.trim()}`).join('\n')
+    const notebook = JSON.stringify({ cells: [{ source: sentence }, { source: other }, { source: labelled }] })
+    const rest = Buffer.from(erase(Buffer.from(notebook).toString('base64'), sentence) ?? '', 'base64').toString()
+    expect(rest).not.toMatch(/illness|cobalt|fever/)
+    expect(JSON.parse(rest).cells[1].source).toBe(other)
+  })
+  it('loses a name that it contains nine times', () => {
+    const words = new Fingerprints()
+    words.addName('Iris Probe')
+    const stored = Buffer.from(`Iris Probe called. ${other}.\n`.repeat(9)).toString('base64')
+    const rest = cutStrings(stored, (text) => mergeSpans(words.namesIn(text))) ?? ''
+    const read = Buffer.from(rest, 'base64').toString()
+    expect(read).not.toMatch(/Iris|Probe/)
+    expect(read.match(new RegExp(other, 'g'))).toHaveLength(9)
   })
 })
