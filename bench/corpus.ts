@@ -1,5 +1,5 @@
 import type { ClientBase } from 'pg'
-import { searchVector, weightedTextsOf } from '#lib/domains/knowledge/search/vector.ts'
+import { searchVector, weightedTextsOf } from '#lib/domains/knowledge/search/words.ts'
 import type { Unit } from '#lib/domains/knowledge/unit.ts'
 
 /** Words with known frequencies that occur nowhere else in the corpus. */

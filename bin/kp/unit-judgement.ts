@@ -1,6 +1,6 @@
 import { Unit } from '#lib/domains/knowledge/unit.ts'
-import { issuesOf } from '#lib/kernel/input.ts'
 import type { Issue } from '#lib/kernel/problem.ts'
+import { issuesOf } from '#lib/kernel/use-case.ts'
 
 /** Validates a unit locally, so that invalid ones use no writes of the rate limit. */
 export function checkUnit(value: unknown): { unit: Unit } | { issues: Issue[] } {

@@ -3,8 +3,8 @@ import { z } from 'zod'
 import { NewPassword } from '#lib/domains/accounts/contract.ts'
 import { inviteUser } from '#lib/domains/accounts/users-contract.ts'
 import { plainTextPhrases } from '#lib/domains/sanitizer/sanitizer.ts'
-import { issuesOf } from '#lib/kernel/input.ts'
 import { Problem } from '#lib/kernel/problem.ts'
+import { issuesOf } from '#lib/kernel/use-case.ts'
 import { faultIn } from './faults.ts'
 
 /** The message that the API returns for this value. */

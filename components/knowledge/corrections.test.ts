@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { mergePatch } from '#lib/domains/knowledge/units/merge-patch.ts'
+import { mergePatch } from '#lib/domains/knowledge/merge-patch.ts'
 import { pattern, sop, trace } from '#lib/testing/units.ts'
 import { correctionVersionOf, skillFields, skillPatch, sortedKeys, unitFields, unitPatch } from './corrections.ts'
 

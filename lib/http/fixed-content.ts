@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
-import type { FixedContent } from '#lib/kernel/answer.ts'
+import type { FixedContent } from '#lib/kernel/use-case.ts'
 
 /** Compresses the text once. */
 export async function fixedContent(mediaType: string, text: string): Promise<FixedContent> {

@@ -1,6 +1,6 @@
 import type { MutationContext, Transaction } from './context.ts'
-import { parseInput } from './input.ts'
 import type { Input, OperationShape, RawInput } from './operation.ts'
+import { parseInput } from './use-case.ts'
 
 /** What an approver sees of an action, with the present state that it depends on. */
 export interface ApprovalFacts {

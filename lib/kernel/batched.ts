@@ -1,10 +1,8 @@
 import { authorise } from './authorise.ts'
 import type { Context, IdempotencyClaim, MutationContext, StoredReply } from './context.ts'
-import { completed, replay } from './idempotent-replay.ts'
-import { parseInput } from './input.ts'
 import type { Input, OperationShape, Output } from './operation.ts'
 import { Problem } from './problem.ts'
-import { type Reply, read, type UseCase } from './use-case.ts'
+import { completed, parseInput, type Reply, read, replay, type UseCase } from './use-case.ts'
 
 /**
  * Claims the key, or returns the reply already stored for it. For an upload, it compares the bytes with those of the first request. It

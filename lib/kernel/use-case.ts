@@ -1,11 +1,127 @@
-import type { Answer, FixedContent } from './answer.ts'
+import type { z } from 'zod'
 import { authorise } from './authorise.ts'
-import type { AuditRecord, Context, MutationContext, SqlRow, Statement, UnboundAuditRecord } from './context.ts'
+import type {
+  AuditRecord,
+  Context,
+  MutationContext,
+  SqlRow,
+  Statement,
+  StoredReply,
+  UnboundAuditRecord,
+} from './context.ts'
 import { type Effect, guardedEffects } from './effects.ts'
-import { type AnswerForResource, runOnce } from './idempotent-replay.ts'
-import { parseInput } from './input.ts'
 import type { AuditAction, Input, OperationShape, Output, RawInput } from './operation.ts'
-import { Problem } from './problem.ts'
+import { type Issue, Problem } from './problem.ts'
+
+/** Content that is the same for everybody, in memory in every encoding in which it is sent. */
+export interface FixedContent {
+  mediaType: string
+  etag: string
+  encodings: Record<'br' | 'gzip' | 'identity', Uint8Array>
+}
+/** The response of a use case. */
+export interface Answer {
+  status: number
+  body: unknown
+  headers: Record<string, string>
+  stream?: AsyncIterable<string | Uint8Array>
+  fixed?: FixedContent
+}
+
+const parts = ['params', 'query', 'headers', 'body'] as const
+
+/** The issues of a schema error, each with its path below `at`. An unknown field is reported under its own path. */
+export const issuesOf = (error: z.ZodError, at: Issue['path'] = []): Issue[] =>
+  error.issues.flatMap((issue) => {
+    const path = [...at, ...issue.path.map((step) => (typeof step === 'symbol' ? String(step) : step))]
+    if (issue.code === 'unrecognized_keys')
+      return issue.keys.map((key) => ({ path: [...path, key], message: 'This field is not known' }))
+    return [{ path, message: issue.message }]
+  })
+
+/**
+ * Validates every part of the input against the operation. Issues in the body have paths relative to its root; other paths begin with
+ * the part's name.
+ */
+export function parseInput<O extends OperationShape>(operation: O, raw: RawInput): Input<O> {
+  const input: Record<string, unknown> = {}
+  const unasked = operation.query || operation.limit === 'exempt' ? [] : Object.keys(raw.query)
+  if (unasked.length > 0)
+    throw new Problem('invalid', {
+      detail: 'This operation does not accept query parameters.',
+      issues: unasked.map((name) => ({ path: ['query', name], message: 'This field is not known' })),
+    })
+  for (const part of parts) {
+    const schema: z.ZodType | undefined = operation[part]
+    if (!schema) continue
+    const parsed = schema.safeParse(raw[part])
+    if (!parsed.success) {
+      const issues = issuesOf(parsed.error, part === 'body' ? [] : [part])
+      throw new Problem('invalid', {
+        detail: `${issues.length === 1 ? 'One field is' : `${issues.length} fields are`} not valid.`,
+        issues: issues.slice(0, 100),
+      })
+    }
+    input[part] = parsed.data
+  }
+  input.upload = raw.upload
+  return input as unknown as Input<O>
+}
+
+const redacted = (operation: OperationShape, body: unknown): unknown => {
+  if (
+    !operation.secrets ||
+    typeof body !== 'object' ||
+    body === null ||
+    !('data' in body) ||
+    typeof body.data !== 'object'
+  )
+    return body
+  const data = Object.fromEntries(Object.entries(body.data ?? {}).filter(([key]) => !operation.secrets?.includes(key)))
+  return { ...body, data }
+}
+export const replay = (stored: StoredReply): Answer => ({
+  ...stored,
+  headers: { ...stored.headers, 'Idempotency-Replayed': 'true' },
+})
+
+/** An answer with the id of the resource that it created or changed. */
+type AnswerForResource = Answer & { resourceId: string }
+
+/**
+ * Reads the members that are not stored with the reply: content that would otherwise outlive its resource. Throws if the caller may no
+ * longer read it.
+ */
+type Complete = (data: Record<string, unknown>) => Promise<Record<string, unknown>>
+
+export async function completed(stored: StoredReply, complete: Complete | undefined): Promise<StoredReply> {
+  const { body } = stored
+  if (!complete || typeof body !== 'object' || body === null || !('data' in body)) return stored
+  const data = { ...(body.data as Record<string, unknown>) }
+  return { ...stored, body: { ...body, data: { ...data, ...(await complete(data)) } } }
+}
+
+/**
+ * Runs the work only for the first of several requests with the same Idempotency-Key, in its transaction. The others get the stored answer.
+ */
+async function runOnce(
+  ctx: MutationContext,
+  operation: OperationShape,
+  run: () => Promise<AnswerForResource>,
+  complete?: Complete,
+): Promise<Answer> {
+  if (!ctx.idempotency) return run()
+  const stored = await ctx.pipeline.idempotency.claim(ctx.tx, ctx.idempotency, ctx.now)
+  if (stored) return replay(await completed(stored, complete))
+  if (ctx.overQuota) throw ctx.overQuota
+  const { resourceId, ...made } = await run()
+  await ctx.pipeline.idempotency.complete(ctx.tx, ctx.idempotency, {
+    ...made,
+    body: redacted(operation, made.body),
+    resourceId,
+  })
+  return made
+}
 
 /** One of the resources that a mutation changed. Omitted members have the operation's values. */
 export interface ChangedResource {

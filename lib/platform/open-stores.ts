@@ -21,7 +21,7 @@ import { objectsAddress } from '#lib/stores/objects/address.ts'
 import { fileObjects, hasNoObject } from '#lib/stores/objects/files.ts'
 import type { ObjectStore } from '#lib/stores/objects/objects.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import type { RunQuery } from '#lib/stores/postgres/statement-runner.ts'
+import type { RunQuery } from '#lib/stores/postgres/statement.ts'
 import { addressHash, type RegisteredStore, type StorePort } from '#lib/stores/registered-store.ts'
 import { anyCheckpointRow, existingTable, qualifiedCheckpointTables } from './repository.ts'
 

@@ -11,10 +11,9 @@ import {
 } from '#lib/kernel/approval.ts'
 import type { Actor, MutationContext, Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
-import { parseInput } from '#lib/kernel/input.ts'
 import type { OperationShape, RawInput } from '#lib/kernel/operation.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { mutation, read } from '#lib/kernel/use-case.ts'
+import { mutation, parseInput, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import {
   changeApprovalSetting,

@@ -6,7 +6,6 @@ import { job } from '#lib/kernel/job.ts'
 import type { PersonalData } from '#lib/kernel/module.ts'
 import type { Ledger } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import type { ChosenIdPorts } from './chosen-ids.ts'
 import { referenceDecisions, referencesDataSource } from './erasure/references.ts'
 import type { AuthorPseudonym, ErasedAgents } from './erasure/suppression.ts'
 import { knowledgeExporters } from './exporters.ts'
@@ -22,6 +21,7 @@ import {
   unitDataSource,
   voteDataSources,
 } from './personal-data.ts'
+import type { ChosenIdPorts } from './refusals.ts'
 import {
   countExpired,
   countExpiredUnderHold,
@@ -37,8 +37,8 @@ import { searchService } from './search/paging.ts'
 import { knowledgeService } from './service.ts'
 import { skillsService } from './skills/service.ts'
 import { sopsService } from './sops/service.ts'
+import type { KnowledgeDeps } from './stored-unit.ts'
 import { Unit } from './unit.ts'
-import type { KnowledgeDeps } from './units/stored-unit.ts'
 import { weighWaitingVotes } from './votes/service.ts'
 
 const knowledgeJobs = (db: Database) => [

@@ -15,7 +15,7 @@ import { countQuarantined } from './moderation/repository.ts'
 import { namesAgent } from './repository.ts'
 import { searchPage } from './search/paging.ts'
 import { parseQuery } from './search/query.ts'
-import { knowledgeReaderOf } from './visibility.ts'
+import { knowledgeReaderOf } from './stored-unit.ts'
 
 const day = 86_400_000
 

@@ -3,24 +3,14 @@ import type { z } from 'zod'
 import { withdrawAnswers } from '#lib/domains/idempotency/writes.ts'
 import { namesWarned } from '#lib/domains/pii/named-fields.ts'
 import { SanitizationError } from '#lib/domains/sanitizer/sanitization-error.ts'
+import { guardRecord } from '#lib/kernel/authorise.ts'
 import type { Actor, MutationContext, Transaction } from '#lib/kernel/context.ts'
-import { guardRecord } from '#lib/kernel/guards.ts'
 import { newId } from '#lib/kernel/ids.ts'
-import { issuesOf } from '#lib/kernel/input.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { sharedQuestion } from '#lib/kernel/shared-query.ts'
 import { maxMembers, refuseUnstorable } from '#lib/kernel/storable.ts'
-import { mutation, read } from '#lib/kernel/use-case.ts'
-import { type ChosenIdPorts, idErased, idProblem, refusedIds, unitIdInUse } from './chosen-ids.ts'
+import { issuesOf, mutation, read } from '#lib/kernel/use-case.ts'
 import { type BatchResult, contributeBatch, eraseUnit, readUnit, rectifyUnit } from './contract.ts'
-import { eraseRow } from './erasure/erase-record.ts'
-import { lockErasableUnit } from './erasure/records/repository.ts'
-import { expertsOfStoredVersions } from './erasure/repository.ts'
-import { countRejections, isUnderReview, recordingRejection, rejectionOf } from './moderation/rejections.ts'
-import { reporting, review } from './moderation/service.ts'
-import { type UnitRequest, visibleUnits } from './repository.ts'
-import { noveltyAtFirst, qualityOf, scoreOf } from './rules.ts'
-import { Unit } from './unit.ts'
 import {
   awardStored,
   type ContributionParts,
@@ -35,11 +25,42 @@ import {
   type Storage,
   type StorageOptions,
   storeUnits,
-} from './units/contribution.ts'
-import { changedPaths, isJsonObject, type JsonMembers, mergePatch } from './units/merge-patch.ts'
-import { lockCorrectableUnit, rewriteCurrentVersion, rewriteUnit, type UnitRow } from './units/repository.ts'
-import { erasedOrNotFound, type KnowledgeDeps, namedAfterCommit, shown } from './units/stored-unit.ts'
-import { etagOf, knowledgeReaderOf, passes } from './visibility.ts'
+} from './contribution.ts'
+import { eraseRow } from './erasure/erase-record.ts'
+import { lockErasableUnit } from './erasure/records/repository.ts'
+import { expertsOfStoredVersions } from './erasure/repository.ts'
+import { changedPaths, isJsonObject, type JsonMembers, mergePatch } from './merge-patch.ts'
+import { reporting, review } from './moderation/service.ts'
+import {
+  type ChosenIdPorts,
+  countRejections,
+  idErased,
+  idProblem,
+  isUnderReview,
+  recordingRejection,
+  refusedIds,
+  rejectionOf,
+  unitIdInUse,
+} from './refusals.ts'
+import {
+  lockCorrectableUnit,
+  rewriteCurrentVersion,
+  rewriteUnit,
+  type UnitRequest,
+  type UnitRow,
+  visibleUnits,
+} from './repository.ts'
+import { noveltyAtFirst, qualityOf, scoreOf } from './rules.ts'
+import {
+  erasedOrNotFound,
+  etagOf,
+  type KnowledgeDeps,
+  knowledgeReaderOf,
+  namedAfterCommit,
+  passes,
+  shown,
+} from './stored-unit.ts'
+import { Unit } from './unit.ts'
 import { dropVotes, voting } from './votes/service.ts'
 
 /** Maximum number of issues reported per rejected item. */

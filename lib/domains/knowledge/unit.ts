@@ -118,6 +118,7 @@ export type Sop = z.output<typeof ExpertSOP>
 /** A knowledge unit of any type. */
 export const Unit = z.discriminatedUnion('@type', [ReasoningTrace, ToolCallPattern, ExpertSOP]).meta({ id: 'Unit' })
 export type Unit = z.output<typeof Unit>
+export type Visibility = Unit['metadata']['visibility']
 
 export const UnitId = z
   .string()

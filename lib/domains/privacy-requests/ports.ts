@@ -1,9 +1,9 @@
 import type { RequireApproval } from '#lib/kernel/approval.ts'
+import type { GuardedContext } from '#lib/kernel/authorise.ts'
 import type { Context, MutationContext, PipelinePorts, Transaction } from '#lib/kernel/context.ts'
 import type { SubjectErasures } from '#lib/kernel/erasure-run.ts'
 import type { ProjectPart, Subject } from '#lib/kernel/erasure-scope.ts'
 import type { Basis } from '#lib/kernel/exporter.ts'
-import type { GuardedContext } from '#lib/kernel/guards.ts'
 import type { EmailSections } from '#lib/stores/mail/email-content.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 

@@ -1,6 +1,6 @@
 import { enqueue } from '#lib/jobs/queue.ts'
+import { guardRequestChange } from '#lib/kernel/authorise.ts'
 import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
-import { guardRequestChange } from '#lib/kernel/guards.ts'
 import { newUuid } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { ChangedResource } from '#lib/kernel/use-case.ts'

@@ -8,7 +8,7 @@ import type { FolderMark } from '#lib/stores/folder-mark.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { asProblem } from '#lib/stores/postgres/problems.ts'
 import type { Queryable } from '#lib/stores/postgres/statement.ts'
-import { type RunQuery, statementRunner } from '#lib/stores/postgres/statement-runner.ts'
+import { type RunQuery, statementRunner } from '#lib/stores/postgres/statement.ts'
 import {
   addressHash,
   type MissingStoreData,

@@ -1,5 +1,5 @@
 import type { Transaction } from '#lib/kernel/context.ts'
-import { queryWithin } from '#lib/stores/postgres/statement-runner.ts'
+import { queryWithin } from '#lib/stores/postgres/statement.ts'
 import type { NameLocation } from './graph.ts'
 import { nameIn, redactDeep, type SoughtName } from './name-locations.ts'
 

@@ -1,5 +1,5 @@
 import type { Transaction } from '#lib/kernel/context.ts'
-import { queryWithin } from '#lib/stores/postgres/statement-runner.ts'
+import { queryWithin } from '#lib/stores/postgres/statement.ts'
 import {
   type CommunityNeighbour,
   endedWithin,

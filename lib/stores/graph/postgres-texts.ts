@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Transaction } from '#lib/kernel/context.ts'
-import { queryWithin } from '#lib/stores/postgres/statement-runner.ts'
+import { queryWithin } from '#lib/stores/postgres/statement.ts'
 import { contextWindow, type GraphPage, type GraphText, type TextEdit } from './graph.ts'
 import { graphTextsOf } from './graph-texts.ts'
 import { hasWords, textPlaces } from './postgres-names.ts'

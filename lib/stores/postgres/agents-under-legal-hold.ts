@@ -1,6 +1,6 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { queryWithin } from './statement-runner.ts'
+import { queryWithin } from './statement.ts'
 
 const inForce = (now: string): string => `(h.expires_at IS NULL OR h.expires_at > ${now}::timestamptz)`
 

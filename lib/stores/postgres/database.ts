@@ -9,7 +9,7 @@ import { hasSqlState } from './fault.ts'
 import { createPool } from './pool.ts'
 import { asProblem, isGivenUp } from './problems.ts'
 import { type Settings, sessionPools } from './session-pools.ts'
-import { type Loan, lendTo, type RunQuery, runWith } from './statement-runner.ts'
+import { type Loan, lendTo, type RunQuery, runWith } from './statement.ts'
 
 declare module '#lib/kernel/context.ts' {
   /** A Prisma transaction, through which domains access their tables. */

@@ -3,7 +3,7 @@ import type { DataSource, Holding, Planned } from '#lib/kernel/data-source.ts'
 import type { Database } from './database.ts'
 import { type SnapshotQuery, snapshot } from './snapshot.ts'
 import type { Queryable } from './statement.ts'
-import { queryWithin } from './statement-runner.ts'
+import { queryWithin } from './statement.ts'
 
 /** The number of items per statement. */
 const max = 1_000

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
 import { type Database, openDatabase } from './database.ts'
-import { queryWithin } from './statement-runner.ts'
+import { queryWithin } from './statement.ts'
 
 let database: TestDatabase
 let db: Database

@@ -3,8 +3,8 @@ import { Problem } from '#lib/kernel/problem.ts'
 import type { Receipt } from '#lib/kernel/receipt.ts'
 import type { Reply } from '#lib/kernel/use-case.ts'
 import { withTimeout } from '#lib/kernel/with-timeout.ts'
-import type { UnitErasures } from '../units/stored-unit.ts'
-import { passes } from '../visibility.ts'
+import type { UnitErasures } from '../stored-unit.ts'
+import { passes } from '../stored-unit.ts'
 import { rejectUnderLegalHold } from './repository.ts'
 
 /** A unit or skill to erase; its row is locked. */

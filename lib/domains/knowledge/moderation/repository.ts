@@ -1,8 +1,7 @@
 import { statement, typed } from '#lib/stores/postgres/statement.ts'
+import { visibleTo } from '../repository.ts'
 import { rejectionsToQuarantine, reportsToQuarantine } from '../rules.ts'
-import type { Unit } from '../unit.ts'
-import type { Visibility } from '../units/repository.ts'
-import { visibleTo } from '../visibility.ts'
+import type { Unit, Visibility } from '../unit.ts'
 import { isHeardSql, voteIdentitySql } from '../votes/vote-identity.ts'
 
 /** Totals stop counting at this number. */

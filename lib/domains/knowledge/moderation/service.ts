@@ -4,14 +4,14 @@ import { pageOf, parseCursor } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { recordingRejection } from '../refusals.ts'
+import { ownerKey } from '../repository.ts'
 import { award } from '../reputation/award.ts'
 import { rejectionsToQuarantine, rejectionWindow, reportsToQuarantine } from '../rules.ts'
-import { erasedOrNotFound, type KnowledgeDeps } from '../units/stored-unit.ts'
-import { knowledgeReaderOf, ownerKey } from '../visibility.ts'
+import { erasedOrNotFound, type KnowledgeDeps, knowledgeReaderOf } from '../stored-unit.ts'
 import { plainText } from '../votes/service.ts'
 import { bornBefore, hashedNetwork } from '../votes/vote-identity.ts'
 import { listQuarantine, reportUnit, reviewQuarantined, summariseRejections } from './contract.ts'
-import { recordingRejection } from './rejections.ts'
 import {
   countedTo,
   countQuarantined,

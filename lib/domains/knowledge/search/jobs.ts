@@ -16,7 +16,7 @@ import {
   unitsWithoutNovelty,
   wordsByRarity,
 } from './repository.ts'
-import { searchVector, weightedTextsOf } from './vector.ts'
+import { searchVector, weightedTextsOf } from './words.ts'
 
 /** Milliseconds after which one run ends. */
 const patience = 40_000

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { RunQuery } from '#lib/stores/postgres/statement-runner.ts'
+import type { RunQuery } from '#lib/stores/postgres/statement.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 import { skillMd } from '#lib/testing/skills.ts'

@@ -12,7 +12,7 @@ import { read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { snapshot } from '#lib/stores/postgres/snapshot.ts'
 import type { Queryable } from '#lib/stores/postgres/statement.ts'
-import { shown } from '../units/stored-unit.ts'
+import { shown } from '../stored-unit.ts'
 import {
   type Filters,
   type SearchTarget,
@@ -40,7 +40,7 @@ import {
   wordCounts,
 } from './repository.ts'
 import { snippetOf, spelling } from './snippet.ts'
-import { weightedTextsOf } from './vector.ts'
+import { weightedTextsOf } from './words.ts'
 
 /** Query parameters of every searchable list. */
 interface Searching {

@@ -1,5 +1,5 @@
 import type { Term } from './query.ts'
-import type { WeightedText } from './vector.ts'
+import type { WeightedText } from './words.ts'
 import { eachWord, searchWordsOf } from './words.ts'
 
 export interface Snippet {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { maxIndexedWords, searchVector } from './vector.ts'
+import { maxIndexedWords, searchVector } from './words.ts'
 
 it('vector keeps the maximum number of distinct words, highest weight first, with all their positions', () => {
   const many = Array.from({ length: maxIndexedWords + 500 }, (_, n) => `word${n}`).join(' ')

@@ -3,8 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { distance } from './paging.ts'
 import { parseQuery } from './query.ts'
 import { snippetOf } from './snippet.ts'
-import { searchVector, type WeightedText } from './vector.ts'
-import { eachWord, longestWord, searchWordsOf } from './words.ts'
+import { eachWord, longestWord, searchVector, searchWordsOf, type WeightedText } from './words.ts'
 
 const places = (text: string) => {
   const found: { word: string; start: number; end: number }[] = []

@@ -1,9 +1,9 @@
 import { rejectionsToQuarantine } from '#lib/domains/knowledge/rules.ts'
 import { listedRows } from '#lib/domains/knowledge/search/repository.ts'
-import type { Visibility } from '#lib/domains/knowledge/units/repository.ts'
+import type { Visibility } from '#lib/domains/knowledge/unit.ts'
 import type { InstructionField } from '#lib/domains/sanitizer/contract.ts'
 import { type RowOf, statement, typed } from '#lib/stores/postgres/statement.ts'
-import { visibleTo } from '../visibility.ts'
+import { visibleTo } from '../repository.ts'
 import type { FrontMatter } from './rules.ts'
 
 export interface SkillFile {

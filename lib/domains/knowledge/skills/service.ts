@@ -1,18 +1,24 @@
 import { withdrawAnswers } from '#lib/domains/idempotency/writes.ts'
+import { guardRecord } from '#lib/kernel/authorise.ts'
 import type { Context, MutationContext } from '#lib/kernel/context.ts'
-import { guardRecord } from '#lib/kernel/guards.ts'
 import type { Input, Output } from '#lib/kernel/operation.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, type Reply, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { contributorOf, quarantinedForReview } from '../contribution.ts'
 import { eraseRow } from '../erasure/erase-record.ts'
 import { lockErasableSkill } from '../erasure/records/repository.ts'
-import { isUnderReview, recordingRejection } from '../moderation/rejections.ts'
+import { isUnderReview, recordingRejection } from '../refusals.ts'
 import { searchPage } from '../search/paging.ts'
 import { snippetOf } from '../search/snippet.ts'
-import { contributorOf, quarantinedForReview } from '../units/contribution.ts'
-import { erasedOrNotFound, type KnowledgeDeps, namedAfterCommit, warningsWithNames } from '../units/stored-unit.ts'
-import { knowledgeReaderOf, passes } from '../visibility.ts'
+import {
+  erasedOrNotFound,
+  type KnowledgeDeps,
+  knowledgeReaderOf,
+  namedAfterCommit,
+  passes,
+  warningsWithNames,
+} from '../stored-unit.ts'
 import { contributeSkill, correctSkill, eraseSkill, listSkills, readSkill, validateSkill } from './contract.ts'
 import { examineSkill, type PreparedSkill, prepareSkill, skillTexts, skillTextsOf } from './preparation.ts'
 import {

@@ -3,30 +3,37 @@ import type { z } from 'zod'
 import { withdrawAnswers } from '#lib/domains/idempotency/writes.ts'
 import { listedInstructions } from '#lib/domains/sanitizer/contract.ts'
 import { SanitizationError } from '#lib/domains/sanitizer/sanitization-error.ts'
+import { guardRecord } from '#lib/kernel/authorise.ts'
 import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
-import { guardRecord } from '#lib/kernel/guards.ts'
 import type { Input } from '#lib/kernel/operation.ts'
 import { decodeCursor, encodeCursor, notOurCursor } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read, statement } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { expertsOfStoredVersions, rejectUnderLegalHold } from '../erasure/repository.ts'
-import { isUnderReview, recordingRejection, rejectionOf } from '../moderation/rejections.ts'
-import { searchPage } from '../search/paging.ts'
-import { snippetOf } from '../search/snippet.ts'
-import { weightedTextsOf } from '../search/vector.ts'
-import { prepareSkill } from '../skills/preparation.ts'
-import { insertSkill } from '../skills/storage.ts'
-import type { Unit } from '../unit.ts'
 import {
   contributorOf,
   type PreparedUnit,
   planContribution,
   prepareUnit,
   quarantinedForReview,
-} from '../units/contribution.ts'
-import { erasedOrNotFound, type KnowledgeDeps, namedAfterCommit } from '../units/stored-unit.ts'
-import { etagOf, type KnowledgeReader, knowledgeReaderOf, passes } from '../visibility.ts'
+} from '../contribution.ts'
+import { expertsOfStoredVersions, rejectUnderLegalHold } from '../erasure/repository.ts'
+import { isUnderReview, recordingRejection, rejectionOf } from '../refusals.ts'
+import type { KnowledgeReader } from '../repository.ts'
+import { searchPage } from '../search/paging.ts'
+import { snippetOf } from '../search/snippet.ts'
+import { weightedTextsOf } from '../search/words.ts'
+import { prepareSkill } from '../skills/preparation.ts'
+import { insertSkill } from '../skills/storage.ts'
+import {
+  erasedOrNotFound,
+  etagOf,
+  type KnowledgeDeps,
+  knowledgeReaderOf,
+  namedAfterCommit,
+  passes,
+} from '../stored-unit.ts'
+import type { Unit } from '../unit.ts'
 import { dropVotes } from '../votes/service.ts'
 import {
   approveSop,

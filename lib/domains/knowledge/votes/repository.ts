@@ -1,6 +1,6 @@
 import { statement, typed } from '#lib/stores/postgres/statement.ts'
+import { ownerKeySql, visibleTo } from '../repository.ts'
 import type { Unit } from '../unit.ts'
-import { ownerKeySql, visibleTo } from '../visibility.ts'
 import { isHeardSql, voteIdentitySql } from './vote-identity.ts'
 
 /**

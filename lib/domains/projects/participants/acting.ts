@@ -1,5 +1,5 @@
+import type { GuardedContext } from '#lib/kernel/authorise.ts'
 import type { Actor, Transaction } from '#lib/kernel/context.ts'
-import type { GuardedContext } from '#lib/kernel/guards.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import type { Queryable } from '#lib/stores/postgres/statement.ts'

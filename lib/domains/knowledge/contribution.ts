@@ -15,16 +15,23 @@ import { newUuid } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { read, type StatementPlan, statement } from '#lib/kernel/use-case.ts'
 import { hasSqlState } from '#lib/stores/postgres/fault.ts'
-import { type ChosenIdPorts, canBeGuessed, idErased, idProblem, refusedIds, unitIdInUse } from '../chosen-ids.ts'
-import { checkUnit, contributeUnit } from '../contract.ts'
-import { recordRejection, rejectionOf } from '../moderation/rejections.ts'
-import { award, awardValues } from '../reputation/award.ts'
-import { attributedTo, qualityOf, rejectionsToQuarantine, rejectionWindow, warningsOf } from '../rules.ts'
-import { searchVector, weightedTextsOf } from '../search/vector.ts'
-import { idPrefix, Unit } from '../unit.ts'
-import { etagOf } from '../visibility.ts'
+import { checkUnit, contributeUnit } from './contract.ts'
+import {
+  type ChosenIdPorts,
+  canBeGuessed,
+  idErased,
+  idProblem,
+  recordRejection,
+  refusedIds,
+  rejectionOf,
+  unitIdInUse,
+} from './refusals.ts'
 import { insertUnitSql, insertUnits, maxInsertedUnits, rollBackStoring, setStoringSavepoint } from './repository.ts'
-import { type KnowledgeDeps, warningsWithNames } from './stored-unit.ts'
+import { award, awardValues } from './reputation/award.ts'
+import { attributedTo, qualityOf, rejectionsToQuarantine, rejectionWindow, warningsOf } from './rules.ts'
+import { searchVector, weightedTextsOf } from './search/words.ts'
+import { etagOf, type KnowledgeDeps, warningsWithNames } from './stored-unit.ts'
+import { idPrefix, Unit } from './unit.ts'
 
 export const quarantinedForReview =
   'It is quarantined for review, because several contributions were rejected within the last hour. Only you can see it until the review.'

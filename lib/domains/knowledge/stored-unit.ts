@@ -8,8 +8,25 @@ import { Problem } from '#lib/kernel/problem.ts'
 import type { Receipt } from '#lib/kernel/receipt.ts'
 import type { Reply } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import type { ChosenIdPorts } from '../chosen-ids.ts'
-import type { UnitRow } from './repository.ts'
+import type { ChosenIdPorts } from './refusals.ts'
+import type { KnowledgeReader, UnitRow } from './repository.ts'
+
+/** The caller's access rights. */
+export const knowledgeReaderOf = ({ actor }: Pick<Context, 'actor'>): KnowledgeReader => ({
+  agents: actor.agents,
+  organisation: actor.organisationId ?? null,
+  admin: actor.isAdmin,
+})
+
+/** ETag of a unit: its version and its quality, which votes change without a new version. */
+export const etagOf = ({ version, quality }: { version: number; quality: number }): string =>
+  `"v${version}-${Math.round(quality * 10_000)}"`
+
+/** Whether an If-Match header allows a change of this version. Quality is ignored: votes do not change the unit. */
+export const passes = (ifMatch: string | undefined, version: number): boolean =>
+  ifMatch === undefined ||
+  ifMatch.trim() === '*' ||
+  ifMatch.split(',').some((tag) => /^"v(\d+)(?:-\d+)?"$/.exec(tag.trim())?.[1] === String(version))
 
 /** Functions of the erasure domain, which this domain does not import. */
 export interface UnitErasures {
