@@ -1,16 +1,34 @@
 import { createHash } from 'node:crypto'
-import type { Transaction } from '#lib/kernel/context.ts'
+import { type Env, openIdProvider } from '#lib/config/env.ts'
+import { sealedPurposes } from '#lib/config/secret.ts'
+import { agentsOfAccount } from '#lib/domains/agents/queries.ts'
+import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
+import type { PersonalData } from '#lib/kernel/module.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
+import type { MailPort } from '#lib/stores/mail/mail.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { accountStatusOf, endSessions, freeAccount, restrictAccount, suspendAccount } from './account-status.ts'
 import { askForReset, readAccount, setTelemetry, usePasswordLink } from './contract.ts'
-import { ownEmailChoices } from './email-choices/service.ts'
+import { digestEmailJob, optionalEmails, ownEmailChoices, unsubscribeLinks } from './email-choices/service.ts'
 import { ownIdentities } from './identities.ts'
+import { accountsJobs } from './jobs.ts'
 import { endLinks, noteShown, takePasswordLink } from './links.ts'
 import { type AccountChanges, accountOf, ownPassword, ownSessions, rectifyAccount } from './own-account.ts'
-import { countTry, hashPassword, isPassword } from './passwords.ts'
+import { countTry, hashPassword, isPassword, type Tries } from './passwords.ts'
+import {
+  accountDataSource,
+  accountExporters,
+  emailChoiceDataSource,
+  factorDataSource,
+  identityDataSource,
+  linkDataSource,
+  readNoticeDataSource,
+  recoveryCodeDataSource,
+  sessionDataSource,
+  signInDataSource,
+} from './personal-data.ts'
 import type { AccountsDeps } from './ports.ts'
 import { accountDirectory } from './queries.ts'
 import { accountMarked } from './repository.ts'
@@ -25,11 +43,12 @@ import {
   type Role,
 } from './rules.ts'
 import { ownFactors } from './second-factors/own-factors.ts'
-import { factorRequirement } from './second-factors/requirement.ts'
+import { createChallenges } from './second-factors/passkeys.ts'
+import { factorPolicySetting, factorRequirement } from './second-factors/requirement.ts'
 import { requiredFrom } from './second-factors/rules.ts'
 import { signInUseCases } from './sign-in.ts'
 import { organisationMembers, storeNamespaces, userAdministration } from './users.ts'
-import { createOrganisation, enqueueNotice } from './writes.ts'
+import { createOrganisation, enqueueNotice, noticeJob } from './writes.ts'
 
 /** A one-time password expires, because somebody else knows it. */
 const endOfPassword = (isOneTime: boolean, now: Date): Date | null =>
@@ -260,3 +279,67 @@ export const accountsService = (db: Database, deps: AccountsDeps) => ({
   me: me(db, deps),
   setTelemetry: telemetryChoice(deps),
 })
+
+export const accountsData = (db: Database): PersonalData => ({
+  dataSources: [
+    sessionDataSource(db),
+    signInDataSource(db),
+    linkDataSource(db),
+    factorDataSource(db),
+    recoveryCodeDataSource(db),
+    emailChoiceDataSource(db),
+    readNoticeDataSource(db),
+    identityDataSource(db),
+    accountDataSource(db),
+  ],
+  personExporters: accountExporters(db),
+})
+
+/** What accounts take from the platform by name, and what other modules give them. */
+interface AccountsModuleParts extends Pick<AccountsDeps, 'pipeline' | 'requireApproval' | 'destroyTelemetryKeys'> {
+  db: Database
+  env: Env
+  keyFor(purpose: string): () => Uint8Array
+  limiter: Tries
+  mail: MailPort
+  origin: string
+  networks: { limitKeyOf(address: string): string }
+  suppressed: { lift: AccountsDeps['unsuppress'] }
+  tokens: {
+    revokeScoped(
+      ctx: MutationContext,
+      agentIds: readonly string[],
+      scope: 'admin',
+      reason: 'owner_role' | 'owner_closed',
+    ): Promise<number>
+  }
+}
+
+/** People, organizations, passwords and sessions. */
+export function accountsModule(parts: AccountsModuleParts) {
+  const { db, env, keyFor, mail, origin, tokens } = parts
+  const links = unsubscribeLinks(keyFor('unsubscribe links'))
+  const emails = optionalEmails({ db, mail, origin, links })
+  const accounts = accountsService(db, {
+    ...parts,
+    unsubscribeLinks: links,
+    tries: parts.limiter,
+    networkOf: parts.networks.limitKeyOf,
+    markKey: keyFor('known sign-ins'),
+    challenges: createChallenges(keyFor('passkey challenges')),
+    totpKey: keyFor(sealedPurposes.totpSecrets),
+    party: { origin },
+    factorPolicy: factorPolicySetting(db),
+    graceSignIn: env.KP_GRACE_SIGN_IN,
+    unsuppress: parts.suppressed.lift,
+    revokeAdminTokens: async (ctx, accountId, reason) =>
+      tokens.revokeScoped(ctx, await agentsOfAccount(ctx.tx, accountId), 'admin', reason),
+  })
+  return {
+    useCases: { accounts },
+    jobs: accountsJobs(db, mail, { publicUrl: origin, provider: openIdProvider(env)?.name, emails }),
+    emailJobs: [noticeJob, digestEmailJob],
+    /** Emails that people can turn off. */
+    emails,
+  }
+}

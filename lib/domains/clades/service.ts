@@ -1,3 +1,6 @@
+import { sealedPurposes } from '#lib/config/secret.ts'
+import { type EvidenceCheck, endsInTime } from '#lib/kernel/evidence.ts'
+import type { PersonalData } from '#lib/kernel/module.ts'
 import { pageOf, parseCursor } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
@@ -15,6 +18,7 @@ import {
   type ShareView,
   withdrawCard,
 } from './contract.ts'
+import { cladeDataSources, cladeExporters } from './personal-data.ts'
 import type { CladePorts } from './ports.ts'
 import {
   type DeltaRow,
@@ -30,7 +34,7 @@ import {
   sharesPage,
 } from './repository.ts'
 import { cladeSharing, openPayload } from './sharing.ts'
-import { recallShares } from './writes.ts'
+import { cladeJobs, recallShares } from './writes.ts'
 
 const noCard = () => new Problem('not_found', 'This agent has no public performance card.')
 
@@ -197,4 +201,48 @@ export const cladesService = (ports: CladePorts) => ({
   ...cladeShares(ports),
   ...cladeDeltas(ports),
   ...performanceCards(ports),
+})
+
+interface Keys {
+  keyFor(purpose: string): () => Uint8Array
+}
+
+export const cladesData = ({ db, keyFor }: Keys & { db: Database }): PersonalData => ({
+  dataSources: cladeDataSources(db),
+  exporters: cladeExporters(db, keyFor(sealedPurposes.clades)),
+})
+
+/** Deltas that a sibling has not fetched expire after 7 days. */
+const cladesEvidence = (): EvidenceCheck[] => [
+  endsInTime(
+    'clades.unfetched',
+    "SELECT expires_at AS ends FROM clade_deltas WHERE state = 'pending' AND delivered_at IS NULL",
+  ),
+]
+
+/** Sharing between related agents of one owner. */
+export const cladesModule = ({
+  keyFor,
+  origin,
+  ownAgents,
+  signer,
+  ...deps
+}: Keys &
+  Pick<CladePorts, 'db' | 'namesOf' | 'recognise' | 'entriesOf'> & {
+    origin: string
+    ownAgents: Omit<CladePorts['agents'], 'writable'> & { sharing: CladePorts['agents']['writable'] }
+    signer: { attest: CladePorts['sign'] }
+  }) => ({
+  useCases: {
+    clades: cladesService({
+      ...deps,
+      key: keyFor(sealedPurposes.clades),
+      issuer: origin,
+      // Self-hosted agents may also share here.
+      agents: { ...ownAgents, writable: ownAgents.sharing },
+      sign: signer.attest,
+    }),
+  },
+  jobs: cladeJobs(),
+  checks: cladesEvidence(),
 })

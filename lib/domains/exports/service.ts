@@ -7,13 +7,17 @@ import { agentCopyRequest } from '#lib/domains/privacy-requests/queries.ts'
 import { tierLimits } from '#lib/domains/tokens/rules.ts'
 import { guardExport } from '#lib/kernel/authorise.ts'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
+import type { EvidenceCheck } from '#lib/kernel/evidence.ts'
+import type { Basis } from '#lib/kernel/exporter.ts'
 import { newId } from '#lib/kernel/ids.ts'
+import type { PersonalData } from '#lib/kernel/module.ts'
 import { pageOf, parseCursor } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read, stream } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { zipArchive } from './archive.ts'
 import {
+  type CopyProblem,
   deleteExport,
   downloadExport,
   exportAgent,
@@ -27,6 +31,8 @@ import { type DocumentHead, type ExportPart, exportPartsOf, jsonDocument, ndjson
 import type { Attempt } from './export-files.ts'
 import { documentImport } from './import.ts'
 import { inventory } from './inventory.ts'
+import { exportJobs, exportUpkeep, preparation } from './jobs.ts'
+import { exportExporters, exportFilesDataSource, exportPersonExporters, exportRunsDataSource } from './personal-data.ts'
 import {
   accountOf,
   type ExportsDeps,
@@ -39,7 +45,7 @@ import {
   viewOf,
 } from './prepared.ts'
 import type { IndexLanguage } from './readable-index.ts'
-import { copiesWithProblem, lockExportsOf, lockOwnExport } from './repository.ts'
+import { copiesWithProblem, lockExportsOf, lockOwnExport, summaryOfExports } from './repository.ts'
 import { overdueBefore, rememberedFor, schemaVersion, utcDayOf } from './rules.ts'
 
 const max = 100
@@ -409,3 +415,56 @@ export const exportsService = (ports: ExportsDeps) => ({
   ...preparedExports(ports),
   listCopyProblems: copyProblemList(ports),
 })
+
+interface Prepared {
+  prepared: PreparedExports
+}
+
+export const exportsData = ({ prepared }: Prepared): PersonalData => ({
+  dataSources: [exportFilesDataSource(prepared), exportRunsDataSource(prepared.db)],
+  exporters: exportExporters(prepared.db),
+  personExporters: exportPersonExporters(prepared.db),
+})
+
+const month = 30 * 86_400_000
+
+/**
+ * Checks the exports of one basis: their number within the last month, and the prepared copies that are still remembered: their median
+ * duration, and that none failed or outlived its term.
+ */
+const copies = (line: 'access' | 'portability', basis: Basis): EvidenceCheck => ({
+  line,
+  name: `exports.${basis}`,
+  page: '/admin/audit?resource_type=export',
+  async ask(query, now) {
+    const [row] = await summaryOfExports(query, {
+      basis,
+      since: new Date(now.getTime() - month),
+      remembered: new Date(now.getTime() - rememberedFor),
+      overdue: overdueBefore(now),
+    })
+    const { runs = 0, ready = 0, failed = 0, late = 0, seconds = null, last = null } = row ?? {}
+    const page = (problem: CopyProblem) => `/admin/compliance/copies?scope=${basis}&problem=${problem}` as const
+    return {
+      state: late > 0 ? 'fails' : failed > 0 ? 'attention' : runs + ready === 0 ? 'not_applicable' : 'holds',
+      numbers: { runs, ready, failed, late, seconds: seconds === null ? 0 : Math.ceil(seconds) },
+      times: { last },
+      problems: [
+        { problem: 'exports.late', count: late, page: page('late') },
+        { problem: 'exports.failed', count: failed, page: page('failed') },
+      ],
+    }
+  },
+})
+
+const exportsEvidence = (): EvidenceCheck[] => [copies('access', 'all'), copies('portability', 'provided')]
+
+/** Exports, imports and the inventory. */
+export function exportsModule({ prepared, ...given }: Prepared & Omit<ExportsDeps, keyof PreparedExports>) {
+  const deps: ExportsDeps = { ...given, ...prepared }
+  return {
+    useCases: { exports: exportsService(deps) },
+    jobs: exportJobs(preparation(deps), exportUpkeep(deps)),
+    checks: exportsEvidence(),
+  }
+}

@@ -1,16 +1,25 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
-import { seal, unseal } from '#lib/config/secret.ts'
+import { seal, sealedPurposes, unseal } from '#lib/config/secret.ts'
 import { grimoireDaysOf } from '#lib/domains/agents/queries.ts'
 import { refuseKeys } from '#lib/domains/pii/secrets/stored-keys.ts'
 import { isSealedTo } from '#lib/domains/snapshots/writes.ts'
-import type { Actor, Transaction } from '#lib/kernel/context.ts'
+import type { Actor, Context, Transaction } from '#lib/kernel/context.ts'
+import type { DataSource } from '#lib/kernel/data-source.ts'
+import { type EvidenceCheck, endsInTime } from '#lib/kernel/evidence.ts'
+import type { Exporter } from '#lib/kernel/exporter.ts'
 import { newId } from '#lib/kernel/ids.ts'
+import { job } from '#lib/kernel/job.ts'
+import type { PersonalData } from '#lib/kernel/module.ts'
 import type { Input } from '#lib/kernel/operation.ts'
 import { encodeCursor, parseCursor, Timestamp } from '#lib/kernel/pages.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
+import { notePurge } from '#lib/kernel/purging.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
+import { agentsUnderLegalHold, lockHolds } from '#lib/stores/postgres/agents-under-legal-hold.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { rowsOfAgents } from '#lib/stores/postgres/personal-rows.ts'
+import { jsonObject, openedPages, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
 import {
   addEntry,
   deleteEntry,
@@ -27,7 +36,9 @@ import {
 import { keyringOf } from './queries.ts'
 import {
   countEntries,
+  deleteExpiredEntries,
   entriesPage,
+  exportedEntries,
   type GrimoireEntryRow,
   insertEntry,
   insertKeyring,
@@ -467,4 +478,135 @@ export const entryRestorer = ({ key }: Pick<GrimoirePorts, 'key'>) => ({
       )
     return { stored: stored.map(({ id }) => id), ended: all.length - remaining.length }
   },
+})
+
+interface Keys {
+  keyFor(purpose: string): () => Uint8Array
+}
+
+/** Entries expire at their own time, or after the number of days that the owner set. Entries under legal hold are not overdue. */
+export const grimoireEvidence = (): EvidenceCheck[] => [
+  endsInTime(
+    'grimoire.ended',
+    `SELECT least(g.valid_until, g.created_at + make_interval(days => a.grimoire_days)) AS ends
+     FROM grimoire_entries g JOIN agent_states a ON a.id = g.agent_id
+     WHERE g.agent_id NOT IN (${agentsUnderLegalHold('$1')})`,
+  ),
+]
+
+const batch = 1_000
+
+/** Deletes expired entries: at their own time, or after the number of days that the owner set. Under legal hold, when the hold ends. */
+function grimoireJobs() {
+  async function removeEnded(ctx: Context, tx: Transaction): Promise<number> {
+    await lockHolds(tx)
+    const entriesDeleted = await deleteExpiredEntries(tx, { now: ctx.now, limit: batch })
+    return notePurge(ctx, tx, {
+      what: 'entries that ended',
+      results: { entriesDeleted },
+      resourceType: 'grimoire_entry',
+      resourceId: 'ended',
+    })
+  }
+
+  return [
+    job({
+      name: 'grimoire.purge-ended',
+      payload: z.unknown(),
+      cron: '23 * * * *',
+      async run(ctx) {
+        while ((await ctx.pipeline.transaction((tx) => removeEnded(ctx, tx))) === batch);
+      },
+    }),
+  ]
+}
+
+/** Sealed entries of agents, and their keyrings. */
+export function grimoireModule({
+  db,
+  keyFor,
+  ownAgents,
+}: Keys & Pick<GrimoirePorts, 'db'> & { ownAgents: GrimoirePorts['agents'] }) {
+  const key = keyFor(sealedPurposes.grimoire)
+  return {
+    useCases: { grimoire: grimoireService({ db, key, agents: ownAgents }) },
+    jobs: grimoireJobs(),
+    checks: grimoireEvidence(),
+    /** What snapshots contain and restore of the grimoire. */
+    state: { exporters: grimoireExporters(db, key), restorer: entryRestorer({ key }) },
+    entriesOf: entriesOf({ key }),
+  }
+}
+
+const entryDataSource = (db: Database): DataSource =>
+  rowsOfAgents(db, {
+    name: 'grimoire.entries',
+    stage: 'content',
+    table: 'grimoire_entries',
+    id: 'id',
+    at: 'created_at',
+    what: 'entries of grimoires: private ones as envelopes that only their owner can open, others sealed with the installation’s key',
+    purpose: 'to store what an agent learned, for the agent and its owner',
+    kept: 'until the agent or its owner deletes them, or until they expire',
+  })
+
+/** Erased after everything that is sealed to a keyring, and before the agents' rows. */
+const keyringDataSource = (db: Database): DataSource =>
+  rowsOfAgents(db, {
+    name: 'grimoire.keyrings',
+    stage: 'agent',
+    table: 'keyrings',
+    id: 'key_id',
+    at: 'created_at',
+    what: 'keyrings of agents: keys wrapped under a passphrase and a recovery code that we never receive',
+    purpose: 'to let the owner open private entries and snapshots on any device',
+    kept: 'as long as the agent exists',
+  })
+
+/** Keyrings, and entries: private ones as envelopes, which the keyring opens, others in plain text. */
+const grimoireExporters = (db: Database, key: () => Uint8Array): Exporter[] => [
+  {
+    part: 'keyrings',
+    bases: ['provided', 'all'],
+    tables: ['keyrings'],
+    pages: (agentId, { until }) =>
+      recordPages(db, {
+        from: 'keyrings k',
+        where: 'k.agent_id = $1 AND k.created_at <= $2',
+        values: [agentId, until],
+        at: 'k.created_at',
+        id: 'k.key_id',
+        columns: 'k.key_id AS ring_id, k.keyring, k.revision, k.created_at, k.updated_at',
+        record: jsonObject({
+          key_id: 'c.ring_id',
+          keyring: 'c.keyring',
+          revision: 'c.revision',
+          created_at: utc('c.created_at'),
+          updated_at: utc('c.updated_at'),
+        }),
+      }),
+  },
+  {
+    part: 'grimoire_entries',
+    bases: ['provided', 'all'],
+    tables: ['grimoire_entries'],
+    pages: (agentId, { until }) =>
+      openedPages(
+        (after) => exportedEntries(db, { agent: agentId, until, ...after }),
+        (row) => ({ at: row.created_at, id: row.id }),
+        (row) => entryViewOf(row, key),
+      ),
+  },
+]
+
+export const grimoireData = ({
+  db,
+  keyFor,
+}: {
+  db: Database
+  keyFor(purpose: string): () => Uint8Array
+}): PersonalData => ({
+  // The keyring is erased after everything that is sealed with it.
+  dataSources: [entryDataSource(db), keyringDataSource(db)],
+  exporters: grimoireExporters(db, keyFor(sealedPurposes.grimoire)),
 })

@@ -9,12 +9,20 @@ import { type Approvable, approvable, type RequireApproval } from '#lib/kernel/a
 import type { Context, Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { job } from '#lib/kernel/job.ts'
+import type { PersonalData } from '#lib/kernel/module.ts'
 import { pageOf, parseCursor } from '#lib/kernel/pages.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { notePurge } from '#lib/kernel/purging.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { createHold, listHolds, releaseHold } from './contract.ts'
+import {
+  heldVersionDataSource,
+  heldVersionExporters,
+  heldVersionPersonExporters,
+  retainedHolds,
+  type SealedVersionColumn,
+} from './personal-data.ts'
 import { deleteUncoveredVersions, lockChangesExclusively, lockHoldsExclusively, lockHoldsShared } from './repository.ts'
 import { type HoldKind, holdKinds, isInForce } from './rules.ts'
 
@@ -246,3 +254,23 @@ export function holdApprovables(): readonly Approvable[] {
     }),
   ]
 }
+
+export const holdsData = ({
+  db,
+  sealed,
+}: {
+  db: Database
+  /** The columns of all domains whose values are stored sealed. */
+  sealed: readonly SealedVersionColumn[]
+}): PersonalData => ({
+  dataSources: [heldVersionDataSource(db, sealed)],
+  exporters: heldVersionExporters({ db, sealed }),
+  personExporters: heldVersionPersonExporters({ db, sealed }),
+  retainedRecords: retainedHolds(db),
+})
+
+/** Legal holds. */
+export const holdsModule = (deps: Parameters<typeof holdsService>[0]) => ({
+  useCases: { holds: holdsService(deps) },
+  jobs: holdsJobs(),
+})

@@ -2,6 +2,7 @@ import { withdrawNaming } from '#lib/domains/idempotency/writes.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { DataSource, Planned } from '#lib/kernel/data-source.ts'
 import type { ErasureScope, Subject } from '#lib/kernel/erasure-scope.ts'
+import type { Counts, Expiring, Periods } from '#lib/kernel/expiring.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import {
   chunked,
@@ -23,8 +24,16 @@ import {
   recordKinds,
   recordsById,
   recordsWithHolds,
-} from './erasure/records/repository.ts'
+} from './erasure/repository.ts'
 import { countRejectionsById, countRejectionsOf, rejectionIds, rejectionsHolding } from './moderation/repository.ts'
+import {
+  countExpired,
+  countExpiredUnderHold,
+  type ExpiringTable,
+  expiringTables,
+  listExpired,
+  removalSql,
+} from './repository.ts'
 import { storeGains, withdraw } from './reputation/award.ts'
 import {
   countReputation,
@@ -366,3 +375,39 @@ export const skillDataSource = (db: Database): DataSource => ({
   },
   identities: (items, tx) => identitiesOfRecords(tx, { ids: items }, 'skill'),
 })
+
+const day = 86_400_000
+const visibilities = ['network', 'org', 'private'] as const
+
+const expiringRows = (db: Database, kind: ExpiringTable): Expiring => {
+  const limitsOf = (periods: Periods, now: Date) => {
+    const limited = visibilities.flatMap((visibility) => {
+      const days = periods[visibility]
+      return days === null ? [] : [{ visibility, before: new Date(now.getTime() - days * day) }]
+    })
+    return { visibilities: limited.map(({ visibility }) => visibility), before: limited.map(({ before }) => before) }
+  }
+  const held = (periods: Periods, now: Date) => countExpiredUnderHold(db, { ...limitsOf(periods, now), now }, kind)
+
+  return {
+    name: `knowledge.${kind.table}`,
+    resourceType: kind.resourceType,
+    scope: kind.scope,
+    removal: removalSql(kind),
+    async due(periods, now): Promise<Counts> {
+      const counts: Counts = { network: 0, org: 0, private: 0, held: 0 }
+      const expired = await countExpired(db, limitsOf(periods, now), kind)
+      for (const { visibility, n } of expired) counts[visibility] += n
+      for (const { visibility, n } of await held(periods, now)) {
+        counts[visibility] -= n
+        counts.held += n
+      }
+      return counts
+    },
+    list: (periods, now, limit) => listExpired(db, { ...limitsOf(periods, now), now, limit }, kind),
+    held: async (periods, now) => (await held(periods, now)).reduce((sum, { n }) => sum + n, 0),
+  }
+}
+
+/** Deletion of expired units and skills. Dependent rows (votes, reports, versions, files) are deleted with them. */
+export const knowledgeExpiry = (db: Database): Expiring[] => expiringTables.map((kind) => expiringRows(db, kind))

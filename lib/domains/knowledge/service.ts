@@ -1,47 +1,45 @@
-import { setImmediate } from 'node:timers/promises'
-import type { z } from 'zod'
+import { z } from 'zod'
+import { erasedOf, erasedSubjects, receiptFinder } from '#lib/domains/erasure/queries.ts'
 import { withdrawAnswers } from '#lib/domains/idempotency/writes.ts'
-import { namesWarned } from '#lib/domains/pii/named-fields.ts'
-import { SanitizationError } from '#lib/domains/sanitizer/sanitization-error.ts'
 import { guardRecord } from '#lib/kernel/authorise.ts'
-import type { Actor, MutationContext, Transaction } from '#lib/kernel/context.ts'
-import { newId } from '#lib/kernel/ids.ts'
+import type { MutationContext } from '#lib/kernel/context.ts'
+import type { EvidenceCheck } from '#lib/kernel/evidence.ts'
+import { job } from '#lib/kernel/job.ts'
+import type { PersonalData } from '#lib/kernel/module.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { sharedQuestion } from '#lib/kernel/shared-query.ts'
-import { maxMembers, refuseUnstorable } from '#lib/kernel/storable.ts'
 import { issuesOf, mutation, read } from '#lib/kernel/use-case.ts'
-import { type BatchResult, contributeBatch, eraseUnit, readUnit, rectifyUnit } from './contract.ts'
+import type { Ledger } from '#lib/stores/ledger/ledger.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { eraseUnit, readUnit, rectifyUnit } from './contract.ts'
 import {
-  awardStored,
-  type ContributionParts,
+  batchContribution,
   checking,
   contribution,
-  contributorOf,
   type PreparedUnit,
   prepareUnit,
   quarantinedForReview,
-  refuseOthers,
-  type StorableUnit,
-  type Storage,
-  type StorageOptions,
-  storeUnits,
 } from './contribution.ts'
 import { eraseRow } from './erasure/erase-record.ts'
-import { lockErasableUnit } from './erasure/records/repository.ts'
-import { expertsOfStoredVersions } from './erasure/repository.ts'
+import { referenceDecisions, referencesDataSource } from './erasure/references.ts'
+import { expertsOfStoredVersions, lockErasableUnit } from './erasure/repository.ts'
+import type { AuthorPseudonym, ErasedAgents } from './erasure/suppression.ts'
+import { knowledgeExporters } from './exporters.ts'
+import { skillImporter, unitImporter } from './imports.ts'
+import { inspection, records } from './inspection/service.ts'
 import { changedPaths, isJsonObject, type JsonMembers, mergePatch } from './merge-patch.ts'
-import { reporting, review } from './moderation/service.ts'
+import { deleteRejectionsBefore } from './moderation/repository.ts'
+import { quarantineEntry, quarantineReported, reporting, review, safetyService } from './moderation/service.ts'
 import {
-  type ChosenIdPorts,
-  countRejections,
-  idErased,
-  idProblem,
-  isUnderReview,
-  recordingRejection,
-  refusedIds,
-  rejectionOf,
-  unitIdInUse,
-} from './refusals.ts'
+  knowledgeExpiry,
+  rejectionsDataSource,
+  reputationDataSource,
+  searchWordsDataSource,
+  skillDataSource,
+  unitDataSource,
+  voteDataSources,
+} from './personal-data.ts'
+import { type ChosenIdPorts, isUnderReview, recordingRejection } from './refusals.ts'
 import {
   lockCorrectableUnit,
   rewriteCurrentVersion,
@@ -50,7 +48,12 @@ import {
   type UnitRow,
   visibleUnits,
 } from './repository.ts'
-import { noveltyAtFirst, qualityOf, scoreOf } from './rules.ts'
+import { reputationService } from './reputation/service.ts'
+import { noveltyAtFirst, qualityOf, rejectionRetention, scoreOf, warningsOf } from './rules.ts'
+import { searchJobs } from './search/jobs.ts'
+import { searchService } from './search/paging.ts'
+import { skillsService } from './skills/service.ts'
+import { sopsService } from './sops/service.ts'
 import {
   erasedOrNotFound,
   etagOf,
@@ -61,221 +64,7 @@ import {
   shown,
 } from './stored-unit.ts'
 import { Unit } from './unit.ts'
-import { dropVotes, voting } from './votes/service.ts'
-
-/** Maximum number of issues reported per rejected item. */
-const maxIssues = 20
-
-interface Bounds {
-  author: string
-  strict: boolean
-  unitBytes: number
-}
-
-const tooLarge = (limit: number) =>
-  new Problem('too_large', `A unit can have at most ${limit.toLocaleString('en')} bytes.`)
-
-/**
- * Prepares one item with the same checks as a single contribution.
- * @throws {Problem | SanitizationError} if a single contribution of the item would be rejected
- */
-function prepared(item: unknown, { author, strict, unitBytes }: Bounds) {
-  const maxBytes = refuseUnstorable(item, maxMembers)
-  if (maxBytes > unitBytes && Buffer.byteLength(JSON.stringify(item)) > unitBytes) throw tooLarge(unitBytes)
-  const parsed = Unit.safeParse(item)
-  if (!parsed.success) throw notValid(parsed.error)
-  refuseOthers(parsed.data, author)
-  return prepareUnit(parsed.data, { author, strict })
-}
-
-function notValid(error: z.ZodError): Problem {
-  const issues = issuesOf(error)
-  return new Problem('invalid', {
-    detail: `${issues.length === 1 ? 'One field is' : `${issues.length} fields are`} not valid.`,
-    issues,
-  })
-}
-
-const refused = (index: number, { status, code, title, detail, issues }: Problem, id?: string): BatchResult => ({
-  index,
-  status,
-  ...(id !== undefined && { id }),
-  problem: { code, detail: detail ?? title, ...(issues && { issues: issues.slice(0, maxIssues) }) },
-})
-
-interface ValidatedUnit {
-  /** Units that may be stored, with their index in the batch. */
-  units: (StorableUnit & { index: number })[]
-  refusals: BatchResult[]
-  /** Sanitizer stages that rejected content. */
-  stages: string[]
-}
-interface Item {
-  index: number
-  item: unknown
-  /** The id that the client sent, or an empty string. */
-  id: string
-}
-
-/** Number of items prepared while the previous part is stored. */
-const partSize = 25
-/** Bytes of text prepared before yielding to the event loop. */
-const turn = 32 * 1024
-
-/** Splits items ordered by the ids they bring, so that concurrent batches with the same ids lock them in one order and cannot deadlock. */
-function partsOf(items: readonly unknown[]): Item[][] {
-  const ordered = items
-    .map((item, index) => ({ index, item, id: idOf(item) }))
-    .sort((one, other) => (one.id < other.id ? -1 : one.id > other.id ? 1 : one.index - other.index))
-  return Array.from({ length: Math.ceil(items.length / partSize) }, (_, part) =>
-    ordered.slice(part * partSize, (part + 1) * partSize),
-  )
-}
-const idOf = (item: unknown): string =>
-  typeof item === 'object' && item !== null && 'id' in item && typeof item.id === 'string' ? item.id : ''
-
-/** Prepares items. If an id occurs twice, the first item wins; `places` maps ids to their index in the batch. */
-async function decideOn(items: readonly Item[], bounds: Bounds, places: Map<string, number>): Promise<ValidatedUnit> {
-  const decided: ValidatedUnit = { units: [], refusals: [], stages: [] }
-  let decidedBytes = turn
-  for (const { index, item, id } of items) {
-    if (decidedBytes >= turn) {
-      decidedBytes = 0
-      await setImmediate()
-    }
-    try {
-      const first = id === '' ? undefined : places.get(id)
-      if (first !== undefined)
-        throw new Problem('id_in_use', {
-          detail: `The unit at index ${first} of this batch has the same id.`,
-          issues: [{ path: ['id'], message: 'is used twice in this batch' }],
-        })
-      const unit = prepared(item, bounds)
-      decidedBytes += unit.json.length
-      places.set(unit.id, index)
-      decided.units.push({ ...unit, index })
-    } catch (error) {
-      if (SanitizationError.is(error)) decided.stages.push(error.stage)
-      const problem = SanitizationError.is(error) ? rejectionOf(error) : error
-      if (!Problem.is(problem)) throw error
-      decided.refusals.push(refused(index, problem))
-    }
-  }
-  return decided
-}
-
-interface Contributor extends StorageOptions {
-  actor: Actor
-  chosenIds: ChosenIdPorts
-}
-
-/** Stores the units of a part, except those whose ids are refused. These move to the refusals. */
-async function storePart(tx: Transaction, part: ValidatedUnit, { actor, chosenIds, ...options }: Contributor) {
-  const ids = part.units.map(({ id }) => id)
-  const refusals = await refusedIds(chosenIds, tx, { actor, organisationId: options.organisationId }, ids)
-  for (const { index, id } of part.units) {
-    const refusal = refusals.get(id)
-    if (refusal) part.refusals.push(refused(index, idProblem(refusal), id))
-  }
-  part.units = part.units.filter(({ id }) => !refusals.has(id))
-  return storeUnits(tx, part.units, options)
-}
-
-/** Prepares all items and stores the valid ones; each part is stored while the next one is prepared. */
-async function decideAndStore(tx: Transaction, items: readonly unknown[], bounds: Bounds, contributor: Contributor) {
-  const places = new Map<string, number>()
-  const all: ValidatedUnit = { units: [], refusals: [], stages: [] }
-  const outcomes: Storage[] = []
-  let before: ValidatedUnit | undefined
-  for (const part of [...partsOf(items), []]) {
-    const [storing, decided] = await Promise.all([
-      before && storePart(tx, before, contributor),
-      decideOn(part, bounds, places),
-    ])
-    if (storing) outcomes.push(storing)
-    if (before) {
-      all.units.push(...before.units)
-      all.refusals.push(...before.refusals)
-      all.stages.push(...before.stages)
-    }
-    before = decided
-  }
-  const union = (name: keyof Storage) => new Set(outcomes.flatMap((outcome) => [...outcome[name]]))
-  return { ...all, stored: union('stored'), quarantined: union('quarantined'), erased: union('erased') }
-}
-
-/** Contributes many units in one transaction: reports each rejected unit and stores the others; with `atomic`, all or none. */
-function batch({ db, strict, names, chosenIds }: ContributionParts) {
-  const keepCount = (author: string, now: Date, stages: readonly string[]) => () =>
-    db.transaction((tx) => countRejections(tx, author, now, stages))
-
-  return mutation(contributeBatch, async ({ tx, now, actor }, { body: { units: items }, query }) => {
-    const { author, organisationId } = contributorOf({ actor })
-    const { unitBytes, batch: max } = actor.quota
-    if (items.length > max)
-      throw new Problem('too_large', {
-        detail: `You sent ${items.length.toLocaleString('en')} units; your tier allows ${max.toLocaleString('en')} per batch. Nothing was stored. Send them in several batches.`,
-        extensions: { limit: max },
-      })
-    const bounds = { author, strict, unitBytes }
-    const made = await decideAndStore(tx, items, bounds, { organisationId, now, actor, chosenIds })
-    const { units, refusals, stages, stored, quarantined, erased } = made
-    const retained = units.filter(({ id }) => stored.has(id))
-    for (const { index, id } of units)
-      if (!stored.has(id))
-        refusals.push(
-          refused(index, erased.has(id) ? new Problem('erased', idErased) : new Problem('id_in_use', unitIdInUse), id),
-        )
-    const isAtomic = query.atomic === 'true'
-    const notAlone = new Problem('batch_rejected', 'This unit is valid, but another unit of the batch was rejected.')
-    const reported = ({ id, warnings }: { id: string; warnings: readonly string[] }) =>
-      quarantined.has(id) ? [...warnings, quarantinedForReview] : [...warnings]
-    const accepted = retained.map(({ index, id, quality, warnings, sanitizedPlaces }): BatchResult => {
-      if (isAtomic && refusals.length > 0) return refused(index, notAlone)
-      const all = reported({ id, warnings })
-      return {
-        index,
-        status: 201,
-        id,
-        quality_score: quality,
-        ...(all.length > 0 && { warnings: all }),
-        ...(sanitizedPlaces.length > 0 && { sanitized: sanitizedPlaces }),
-      }
-    })
-    const results = [...accepted, ...refusals].sort((one, other) => one.index - other.index)
-    if (isAtomic && refusals.length > 0)
-      throw new Problem('batch_rejected', {
-        detail: `${refusals.length} of ${items.length} units were rejected, so no unit was stored.`,
-        extensions: { results },
-        afterRollback: keepCount(author, now, stages),
-      })
-    await countRejections(tx, author, now, stages)
-    await awardStored(tx, author, retained, { stored, quarantined }, now)
-    const body = { data: results, stored: retained.length, failed: refusals.length }
-    return {
-      body,
-      ...(names && {
-        afterCommit: async () => {
-          const warned = await namesWarned(
-            names,
-            retained.map((unit) => ({ value: unit.document, found: unit.found, warnings: reported(unit) })),
-          )
-          const byId = new Map(retained.map(({ id }, at) => [id, warned[at] ?? []]))
-          const data = results.map((result) => {
-            const warnings = result.status === 201 ? byId.get(result.id ?? '') : undefined
-            return { ...result, ...(warnings && warnings.length > 0 && { warnings }) }
-          })
-          return { body: { ...body, data } }
-        },
-      }),
-      resourceId: newId('batch'),
-      entries: retained.map(({ id, type, visibility, sanitized }) => ({
-        resourceId: id,
-        details: { type, visibility, sanitized },
-      })),
-    }
-  })
-}
+import { dropVotes, voting, weighWaitingVotes } from './votes/service.ts'
 
 /** Maximum number of paths in an audit entry. */
 const maxNamed = 50
@@ -433,7 +222,7 @@ export function knowledgeService(deps: KnowledgeDeps) {
 
   return {
     contribute: contribution(deps),
-    contributeBatch: batch(deps),
+    contributeBatch: batchContribution(deps),
     check: checking(deps),
     rectify: rectification(deps),
     validate: voting(deps),
@@ -457,5 +246,124 @@ export function knowledgeService(deps: KnowledgeDeps) {
       const attributedTo = [attributed_to, original_author, ...(await expertsOfStoredVersions(ctx.tx, id))]
       return eraseRow(erasures, ctx, { kind: 'unit', id, author, attributedTo, version, wasPublic }, headers)
     }),
+  }
+}
+
+const knowledgeJobs = (db: Database) => [
+  job({
+    name: 'knowledge.forget-rejections',
+    payload: z.unknown(),
+    cron: '31 * * * *',
+    async run(ctx) {
+      await deleteRejectionsBefore(db, { before: new Date(ctx.now.getTime() - rejectionRetention) })
+    },
+  }),
+  job({
+    // Reports by unclaimed agents count from the agent's second day; no request may happen then to trigger the check.
+    name: 'knowledge.weigh-reports',
+    payload: z.unknown(),
+    cron: '7 * * * *',
+    run: (ctx) =>
+      ctx.pipeline.transaction(async (tx) => {
+        const quarantined = await quarantineReported(tx, null, ctx.now)
+        const entries = quarantined.map((unit) => ({ ...quarantineEntry(unit), at: ctx.now, ip: '' }))
+        await ctx.pipeline.auditWithin(tx, ...entries)
+      }),
+  }),
+  job({
+    // The same applies to votes of unclaimed agents, and to votes of agents claimed since.
+    name: 'knowledge.weigh-votes',
+    payload: z.unknown(),
+    cron: '11 * * * *',
+    async run(ctx) {
+      await weighWaitingVotes(db, ctx.now)
+    },
+  }),
+]
+
+export const knowledgeData = ({ db, pseudonymOf }: { db: Database; pseudonymOf: AuthorPseudonym }): PersonalData => ({
+  dataSources: [
+    // Index words are removed while the rows that contain them exist.
+    searchWordsDataSource(db),
+    ...voteDataSources(db),
+    referencesDataSource(db, pseudonymOf),
+    rejectionsDataSource(db),
+    unitDataSource(db),
+    skillDataSource(db),
+    reputationDataSource(db),
+  ],
+  exporters: knowledgeExporters(db),
+  expiring: knowledgeExpiry(db),
+})
+
+/** Number of newest units checked per visibility, which bounds the cost. */
+const looked = 200
+
+/** Data minimisation (GDPR art. 5(1)(c)): recent contributions, checked again with the contribution rules. */
+const knowledgeEvidence = (): EvidenceCheck[] => [
+  {
+    line: 'minimisation',
+    name: 'knowledge.warnings',
+    page: null,
+    async ask(query) {
+      const rows = await query<{ document: unknown }>(
+        `SELECT n.document FROM unnest(enum_range(NULL::visibility)) AS v (visibility)
+         CROSS JOIN LATERAL (SELECT document, created_at FROM units u WHERE u.visibility = v.visibility ORDER BY created_at DESC LIMIT $1) AS n
+         ORDER BY n.created_at DESC LIMIT $1`,
+        [looked],
+      )
+      const warned = rows.filter(({ document }) => {
+        const unit = Unit.safeParse(document)
+        return !unit.success || warningsOf(unit.data).length > 0
+      }).length
+      return { state: warned > 0 ? 'attention' : 'holds', numbers: { looked: rows.length, warned } }
+    },
+  },
+]
+
+/** Units, skills and procedures that agents share, with search, reputation and safety. */
+export function knowledgeModule({
+  keyFor,
+  recognise,
+  records: erasures,
+  ledger,
+  facts,
+  ...parts
+}: Omit<KnowledgeDeps, 'chosenIds' | 'erasures' | 'names' | 'networkKey'> & {
+  keyFor(purpose: string): () => Uint8Array
+  recognise: KnowledgeDeps['names']
+  /** Erases single units and skills. */
+  records: Omit<KnowledgeDeps['erasures'], 'receiptFor'>
+  ledger: Pick<Ledger, 'append' | 'read'>
+  facts: { backupDays: number | undefined }
+  pseudonymOf: AuthorPseudonym
+  erasedAgents: ErasedAgents
+  outsideNamespace: ChosenIdPorts['outsideNamespace']
+}) {
+  const { db } = parts
+  const deps = {
+    ...parts,
+    chosenIds: { outsideNamespace: parts.outsideNamespace, erasedOf },
+    names: recognise,
+    networkKey: keyFor('report networks'),
+    erasures: { ...erasures, receiptFor: receiptFinder(db) },
+    erasedSubject: erasedSubjects({ ledger, backupDays: facts.backupDays }),
+    appendToLedger: (id: string, holder: string, items: readonly string[]) =>
+      ledger.append({ kind: 'items', id, holder, items }),
+  }
+  return {
+    useCases: {
+      safety: safetyService(db),
+      search: searchService(db),
+      knowledge: knowledgeService(deps),
+      skills: skillsService(deps),
+      references: referenceDecisions(deps),
+      inspection: { ...inspection(deps), ...records(deps) },
+      reputation: reputationService(db),
+      sops: sopsService(deps),
+    },
+    jobs: [...searchJobs(db), ...knowledgeJobs(db)],
+    checks: knowledgeEvidence(),
+    importers: [unitImporter(deps), skillImporter(deps)],
   }
 }

@@ -2,8 +2,12 @@ import type { ClientBase } from 'pg'
 import { z } from 'zod'
 import { secretFingerprint } from '#lib/config/secret.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
+import type { RetainedRecord } from '#lib/kernel/data-source.ts'
+import type { EvidenceCheck } from '#lib/kernel/evidence.ts'
+import type { PersonalData } from '#lib/kernel/module.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
+import { adminChanges } from '#lib/stores/postgres/admin-changes.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { editSettings, RequestFormSettings, readSettings } from './contract.ts'
 import { settingNamed, storeSetting } from './repository.ts'
@@ -86,3 +90,40 @@ export async function recordedLedger(client: ClientBase): Promise<string | undef
 
 export const recordLedger = (client: ClientBase, id: string, now: Date): Promise<unknown> =>
   storeSetting(client, { name: ledgerName, value: { id }, now, by: 'system:ledger' })
+
+/** Who changed a setting. */
+const retainedSettings = (db: Database): RetainedRecord[] => [
+  adminChanges(db, {
+    name: 'settings.acts',
+    what: 'settings that you changed',
+    table: 'settings',
+    by: ['updated_by'],
+    at: 'updated_at',
+  }),
+]
+
+export const settingsData = (db: Database): PersonalData => ({ retainedRecords: retainedSettings(db) })
+
+/** Protection by default (GDPR art. 25(2)): data is public only when somebody decided so. */
+const settingsEvidence = (): EvidenceCheck[] => [
+  {
+    line: 'by_design',
+    name: 'settings.anonymous-reading',
+    page: '/admin/tokens#settings',
+    async ask(query) {
+      const [row] = await settingNamed(query, { name: 'anonymous_reading' })
+      const isOn = row?.value === true
+      return {
+        state: isOn ? 'attention' : 'holds',
+        numbers: { on: isOn ? 1 : 0 },
+        times: { changed: row?.updated_at ?? null },
+      }
+    },
+  },
+]
+
+/** Settings of the installation that admins change. */
+export const settingsModule = (db: Database) => ({
+  useCases: { settings: settingsService(db) },
+  checks: settingsEvidence(),
+})

@@ -4,11 +4,17 @@ import type { Snapshot } from '#generated/prisma/client.ts'
 import { keyringOf } from '#lib/domains/grimoire/queries.ts'
 import { hashOf } from '#lib/kernel/code-hash.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
+import { type EvidenceCheck, endsInTime } from '#lib/kernel/evidence.ts'
+import type { Exporter } from '#lib/kernel/exporter.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import { job } from '#lib/kernel/job.ts'
+import type { PersonalData } from '#lib/kernel/module.ts'
 import { pageOf, parseCursor } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read, stream } from '#lib/kernel/use-case.ts'
+import { agentsUnderLegalHold } from '#lib/stores/postgres/agents-under-legal-hold.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import type { MissingStoreData } from '#lib/stores/registered-store.ts'
 import {
   deleteSnapshot,
   downloadSnapshot,
@@ -19,8 +25,9 @@ import {
   readSnapshotKey,
   type SnapshotView,
 } from './contract.ts'
-import { type Making, makeJob, making, orderSnapshot } from './making.ts'
-import type { SnapshotPorts } from './ports.ts'
+import { type Making, makeJob, making, orderSnapshot, snapshotParts } from './making.ts'
+import { type SnapshotSourcePorts, snapshotDataSources, snapshotExporters } from './personal-data.ts'
+import type { Restorer, SnapshotPorts } from './ports.ts'
 import { restoring } from './restoring.ts'
 import { countedFor, linkUntil, maxInHour, maxLinks, maxOnDemand, snapshotStates } from './rules.ts'
 import { dropJob, stateBundles, stateStore } from './state.ts'
@@ -319,4 +326,56 @@ export function snapshotsService(ports: SnapshotPorts) {
       }),
     ],
   }
+}
+
+export const snapshotsData = ({
+  db,
+  known,
+  snapshotStorage,
+}: {
+  db: Database
+  known: { missing(port: 'objects'): MissingStoreData }
+  snapshotStorage: Omit<SnapshotSourcePorts, 'whatIsMissing'>
+}): PersonalData => ({
+  dataSources: snapshotDataSources({ ...snapshotStorage, whatIsMissing: known.missing('objects') }),
+  exporters: snapshotExporters(db),
+})
+
+/**
+ * The row of a snapshot is deleted last, after its key and its object, so an existing row means that data may exist.
+ * Snapshots under legal hold are not overdue.
+ */
+export const snapshotsEvidence = (): EvidenceCheck[] => [
+  endsInTime(
+    'snapshots.ended',
+    `SELECT expires_at AS ends FROM snapshots WHERE kind = 'on_demand' OR agent_id NOT IN (${agentsUnderLegalHold('$1')})`,
+  ),
+]
+
+/** How a domain exports and restores the state of agents. */
+interface StoredState {
+  exporters: readonly Exporter[]
+  restorer: Restorer
+}
+/** Sealed snapshots of agents. */
+export function snapshotsModule({
+  snapshotStorage,
+  ownAgents,
+  stored,
+  ...deps
+}: Omit<SnapshotPorts, 'agents' | 'db' | 'keys' | 'objects' | 'parts' | 'restorers' | 'restoreSettings'> & {
+  snapshotStorage: Pick<SnapshotPorts, 'db' | 'keys' | 'objects'>
+  ownAgents: SnapshotPorts['agents']
+  /** The data that a snapshot contains: what agents store, and what their grimoires store. */
+  stored: { agents: StoredState & Pick<SnapshotPorts, 'restoreSettings'>; grimoires: StoredState }
+}) {
+  const { useCases, jobs } = snapshotsService({
+    ...deps,
+    ...snapshotStorage,
+    agents: ownAgents,
+    parts: snapshotParts([...stored.agents.exporters, ...stored.grimoires.exporters]),
+    restorers: [stored.agents.restorer, stored.grimoires.restorer],
+    restoreSettings: stored.agents.restoreSettings,
+  })
+  return { useCases: { snapshots: useCases }, jobs, checks: snapshotsEvidence() }
 }

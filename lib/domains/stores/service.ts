@@ -1,10 +1,14 @@
 import type { Env } from '#lib/config/env.ts'
+import { subjectPurpose } from '#lib/config/secret.ts'
 import { agentIdsInRegions, agentsInRegions } from '#lib/domains/agents/queries.ts'
 import { projectIdsInRegions, projectsInRegions } from '#lib/domains/projects/queries.ts'
 import { plainTextPhrases } from '#lib/domains/sanitizer/sanitizer.ts'
 import { type Approvable, approvable, type RequireApproval } from '#lib/kernel/approval.ts'
+import type { RetainedRecord } from '#lib/kernel/data-source.ts'
+import type { PersonalData } from '#lib/kernel/module.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
+import { adminChanges } from '#lib/stores/postgres/admin-changes.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { type RememberedPort, rememberedPorts } from '#lib/stores/registered-store.ts'
 import type { StoreState } from '#lib/stores/store-state.ts'
@@ -201,3 +205,35 @@ export const storeApprovables: readonly Approvable[] = [
     return { facts: { store: row.shown, provider: row.provider, reason: statement } }
   }),
 ]
+
+/** Who declared that a store contains no data. */
+const retainedStoreRecords = (db: Database): RetainedRecord[] => [
+  adminChanges(db, {
+    name: 'stores.acts',
+    what: 'stores that you retired',
+    table: 'known_stores',
+    by: ['retired_by'],
+    at: 'retired_at',
+  }),
+]
+
+export const storesData = (db: Database): PersonalData => ({ retainedRecords: retainedStoreRecords(db) })
+
+/** Connected stores and their regions. */
+export const storesModule = ({
+  keyFor,
+  approvals,
+  ...deps
+}: Omit<StoresServiceDeps, 'search' | 'requireApproval'> & {
+  keyFor(purpose: string): () => Uint8Array
+  approvals: { requireApproval: RequireApproval; isRequired(): Promise<boolean> }
+  search: Pick<StoreSearchDeps, 'search' | 'identifies'>
+}) => ({
+  useCases: {
+    residency: storesService({
+      ...deps,
+      requireApproval: approvals.requireApproval,
+      search: { ...deps.search, key: keyFor(subjectPurpose), needsApprovals: approvals.isRequired },
+    }),
+  },
+})

@@ -3,7 +3,6 @@ import pg from 'pg'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { traceStatement } from '#lib/kernel/tracing.ts'
-import type { Database } from './database.ts'
 
 // Without the generated Prisma client: the preparation of a start runs statements before it generates that client.
 
@@ -141,7 +140,7 @@ export type ValuesOf<P extends Parameters> = { [K in keyof P]: Given<ColumnValue
 export const typed = <T>(type: string): Narrowed<T> => ({ type })
 
 /** Where a statement runs: inside the transaction, on a free connection of the database, on this connection, or by this function. */
-export type Queryable = Transaction | Database | ClientBase | RunQuery
+export type Queryable = Transaction | Pooled | ClientBase | RunQuery
 
 interface Common<P extends Parameters, V> {
   takes: P
