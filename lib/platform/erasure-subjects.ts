@@ -3,7 +3,7 @@ import { accountDirectory } from '#lib/domains/accounts/queries.ts'
 import { agentsSince, newestAgent, raiseAgentFences } from '#lib/domains/agents/personal-data.ts'
 import { agentsOfAccount } from '#lib/domains/agents/queries.ts'
 import type { agentsService } from '#lib/domains/agents/service.ts'
-import type { EngineDeps } from '#lib/domains/erasure/engine/subject-erasures.ts'
+import type { EngineDeps } from '#lib/domains/erasure/engine/dependencies.ts'
 import type { RestrictedSubjects } from '#lib/domains/erasure/ledger/reinstatement.ts'
 import { participating } from '#lib/domains/erasure/runs/run-rules.ts'
 import {

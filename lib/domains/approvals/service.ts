@@ -412,7 +412,7 @@ const approvalSetting = ({ db, setting }: ApprovalDeps, requireApproval: Require
 })
 
 /** Proposals of consequential actions, which a second admin approves. The proposer then carries out exactly what was approved, once. */
-export function approvalsService(deps: ApprovalDeps) {
+function approvalsService(deps: ApprovalDeps) {
   const actions = proposedActions(deps)
   const present = presenting(actions)
   const requireApproval = approvalEnforcement(deps, actions)

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { pdfAttachments } from '#lib/domains/erasure/receipts/pdf-attachments.ts'
+import { pdfAttachments } from '#bin/kp/receipt-check.ts'
 import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 import { type PrivacyTest, privacyTest } from '#lib/testing/privacy.ts'
 import { trace } from '#lib/testing/units.ts'

@@ -177,3 +177,12 @@ export const verificationReported = statement('erasure.verification-reported', {
       (SELECT coalesce(sum(f.erased), 0)::int FROM reading_findings f JOIN completed c ON c.id = f.reading_id) AS places_erased,
       (SELECT coalesce(sum(f."left"), 0)::int FROM reading_findings f JOIN completed c ON c.id = f.reading_id) AS places_left`,
 })
+
+const locks = { take: 'pg_try_advisory_lock', release: 'pg_advisory_unlock' } as const
+/** Takes the lock of the complete reading for a connection, or releases it. Returns false if another connection has it. */
+export const readingLock = statement('reading.lock', {
+  takes: {},
+  returns: { done: 'bool' },
+  variants: ['take', 'release'],
+  sql: (what: keyof typeof locks) => `SELECT ${locks[what]}(hashtext('complete_reading')) AS done`,
+})

@@ -1,12 +1,16 @@
+import { Readable } from 'node:stream'
 import type { PreparedExport } from '#generated/prisma/client.ts'
 import { localeOf } from '#lib/domains/accounts/queries.ts'
 import { enqueueNotice } from '#lib/domains/accounts/writes.ts'
-import { agentOf, profileOf } from '#lib/domains/agents/queries.ts'
+import { agentOf, lawfulBases, profileOf, selfHostedAmong } from '#lib/domains/agents/queries.ts'
 import { isAttributed } from '#lib/domains/knowledge/queries.ts'
 import { agentCopyRequest } from '#lib/domains/privacy-requests/queries.ts'
+import { participationsOf } from '#lib/domains/projects/queries.ts'
 import { tierLimits } from '#lib/domains/tokens/rules.ts'
 import { guardExport } from '#lib/kernel/authorise.ts'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
+import type { Holding } from '#lib/kernel/data-source.ts'
+import type { Subject } from '#lib/kernel/erasure-scope.ts'
 import type { EvidenceCheck } from '#lib/kernel/evidence.ts'
 import type { Basis } from '#lib/kernel/exporter.ts'
 import { newId } from '#lib/kernel/ids.ts'
@@ -26,11 +30,11 @@ import {
   listExports,
   prepareExport,
   readExport,
+  readInventory,
 } from './contract.ts'
 import { type DocumentHead, type ExportPart, exportPartsOf, jsonDocument, ndjsonDocument } from './document.ts'
 import type { Attempt } from './export-files.ts'
 import { documentImport } from './import.ts'
-import { inventory } from './inventory.ts'
 import { exportJobs, exportUpkeep, preparation } from './jobs.ts'
 import { exportExporters, exportFilesDataSource, exportPersonExporters, exportRunsDataSource } from './personal-data.ts'
 import {
@@ -47,6 +51,87 @@ import {
 import type { IndexLanguage } from './readable-index.ts'
 import { copiesWithProblem, lockExportsOf, lockOwnExport, summaryOfExports } from './repository.ts'
 import { overdueBefore, rememberedFor, schemaVersion, utcDayOf } from './rules.ts'
+
+const bases: Record<string, string> = {
+  consent: 'consent (GDPR art. 6(1)(a))',
+  contract: 'contract (GDPR art. 6(1)(b))',
+  legitimate_interest: 'legitimate interest (GDPR art. 6(1)(f))',
+}
+const contract = 'contract (GDPR art. 6(1)(b)): the account that you have here'
+
+async function subjectOf(db: Database, { actor }: Context, agentId: string | undefined): Promise<Subject> {
+  if (agentId === undefined) {
+    const { accountId, agents } = actor
+    if (accountId === undefined) return { account: null, agents }
+    return { account: accountId, agents, participants: await participationsOf(db.prisma, accountId) }
+  }
+  if (!actor.agents.includes(agentId))
+    throw new Problem('not_found', 'No agent with this id exists, or it is not yours.')
+  return { account: null, agents: [agentId] }
+}
+const times = ({ since, until }: Holding) => ({
+  since: since?.toISOString() ?? null,
+  until: until?.toISOString() ?? null,
+})
+
+/** Concurrent queries of one inventory: few, so that it does not use all database connections. */
+const atOnce = 4
+/** The results of the queries, in the order of the items. */
+const inOrder = <T, R>(items: readonly T[], query: (item: T) => Promise<R>): Promise<R[]> =>
+  Readable.from(items).map(query, { concurrency: atOnce }).toArray()
+
+/** Lists what is stored about a subject. Queries every personal data source, so everything that can be erased is listed. */
+export const inventory = ({ db, dataSources, retainedRecords, placeOf }: ExportsDeps) =>
+  read(readInventory, async (ctx, { query: { agent_id: agentId } }) => {
+    const subject = await subjectOf(db, ctx, agentId)
+    const registered = (await lawfulBases(db, subject.agents)).map((name) => bases[name] ?? name).sort()
+    const ofContent = registered.length > 0 ? registered.join(', ') : contract
+    const data = await inOrder(dataSources, async (dataSource) => {
+      const { name, store, stage, held: what = dataSource.what, purpose, kept: term, basis } = dataSource
+      const holding = await dataSource.inventory(subject, ctx.now)
+      return {
+        holder: name,
+        store,
+        what,
+        count: holding.count,
+        ...times(holding),
+        purpose,
+        basis: basis ?? (stage === 'account' ? contract : ofContent),
+        kept: term,
+        where: placeOf(store),
+      }
+    })
+    const beside = await inOrder(retainedRecords, async (one) => {
+      const { name, store, what, purpose, basis, kept: term } = one
+      const holding = await one.inventory(subject, ctx.now)
+      return {
+        name,
+        store,
+        what,
+        count: holding?.count ?? null,
+        ...times(holding ?? { count: 0, since: null, until: null }),
+        purpose,
+        basis,
+        kept: term,
+        where: placeOf(store),
+      }
+    })
+    return {
+      resourceId: agentId ?? ctx.actor.accountId ?? ctx.actor.id,
+      details: { holders: data.length },
+      body: {
+        data,
+        kept_beside: beside,
+        total: data.reduce((sum, { count }) => sum + count, 0),
+        subject: {
+          account_id: subject.account,
+          agents: [...subject.agents],
+          self_hosted: await selfHostedAmong(db, subject.agents),
+        },
+        as_of: ctx.now.toISOString(),
+      },
+    }
+  })
 
 const max = 100
 
@@ -408,7 +493,7 @@ const agentExport = ({ db, exporters }: Pick<ExportsDeps, 'db' | 'exporters'>) =
   })
 
 /** Use cases that export an agent or a person, list what is stored about them, and import a document of another registry. */
-export const exportsService = (ports: ExportsDeps) => ({
+const exportsService = (ports: ExportsDeps) => ({
   exportAgent: agentExport(ports),
   importDocument: documentImport(ports),
   readInventory: inventory(ports),

@@ -197,7 +197,7 @@ const isStoredAs = (sent: Sent, stored: StoredEntry): boolean =>
   isDeepStrictEqual(StoredEntry.parse(JSON.parse(JSON.stringify(asStored(sent)))), stored)
 
 /** An entry as its agent and its owner see it. @throws when the sealed content cannot be opened */
-export const entryViewOf = (row: GrimoireEntryRow, key: () => Uint8Array): EntryView => ({
+const entryViewOf = (row: GrimoireEntryRow, key: () => Uint8Array): EntryView => ({
   id: row.id,
   agent_id: row.agent_id,
   kind: row.kind,
@@ -230,7 +230,7 @@ function refusePast(until: Date | undefined, now: Date): void {
 }
 
 /** Unexpired entries of an agent by id. `private`: the installation cannot read the entry. */
-export const entriesOf =
+const entriesOf =
   ({ key }: Pick<GrimoirePorts, 'key'>) =>
   async (tx: Transaction, agentId: string, ids: readonly string[], now: Date) => {
     if (ids.length === 0) return new Map<string, (StoredEntry & { kind: string }) | 'private'>()
@@ -390,7 +390,7 @@ const grimoireEntries = (ports: GrimoirePorts) => ({
 })
 
 /** What agents learned, and the keyrings that open their private entries. */
-export const grimoireService = (ports: GrimoirePorts) => ({ ...keyrings(ports), ...grimoireEntries(ports) })
+const grimoireService = (ports: GrimoirePorts) => ({ ...keyrings(ports), ...grimoireEntries(ports) })
 
 /** The agent into which records are restored, and their new ids. */
 interface Goal {
@@ -433,7 +433,7 @@ function entryOf(record: unknown) {
  * @throws Problem `invalid`, `conflict`, `id_in_use`, `too_large` or `content_blocked`; then none of these records is
  * stored
  */
-export const entryRestorer = ({ key }: Pick<GrimoirePorts, 'key'>) => ({
+const entryRestorer = ({ key }: Pick<GrimoirePorts, 'key'>) => ({
   part: 'grimoire_entries',
   resourceType: 'grimoire_entry',
   async restore(tx: Transaction, { agentId, now, named }: Goal, records: readonly unknown[]) {

@@ -114,7 +114,7 @@ export const heldVersionsJob = 'holds.delete-versions'
 const batch = 1_000
 
 /** Deletes the versions that expired holds preserved. The release of a hold begins this job at once. */
-export function holdsJobs() {
+function holdsJobs() {
   async function removeUncovered(ctx: Context, tx: Transaction): Promise<number> {
     await lockHoldsShared(tx, {})
     const versionsDeleted = await deleteUncoveredVersions(tx, { now: ctx.now, max: batch })

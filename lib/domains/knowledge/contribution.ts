@@ -32,7 +32,7 @@ import {
   unitIdInUse,
 } from './refusals.ts'
 import { insertUnitSql, insertUnits, maxInsertedUnits, rollBackStoring, setStoringSavepoint } from './repository.ts'
-import { award, awardValues } from './reputation/award.ts'
+import { award, awardValues } from './reputation/service.ts'
 import { attributedTo, qualityOf, rejectionsToQuarantine, rejectionWindow, warningsOf } from './rules.ts'
 import { searchVector, weightedTextsOf } from './search/words.ts'
 import { etagOf, type KnowledgeDeps, warningsWithNames } from './stored-unit.ts'
@@ -55,7 +55,7 @@ export function contributorOf({ actor }: Pick<Context, 'actor'>): { author: stri
  * Rejects a unit that names another author.
  * @throws {Problem} `forbidden`
  */
-export function refuseOthers(unit: Unit, author: string): void {
+function refuseOthers(unit: Unit, author: string): void {
   if (unit.metadata.agent_id !== undefined && unit.metadata.agent_id !== author)
     throw new Problem('forbidden', {
       detail: 'The author of a unit must be the agent of the token. Omit metadata.agent_id, or use that agent’s token.',
@@ -218,7 +218,7 @@ export async function storeUnits(
 }
 
 /** Awards the author reputation for stored units; quarantined units earn nothing yet. Locks the author's reputation, so call it last. */
-export async function awardStored(
+async function awardStored(
   tx: Transaction,
   author: string,
   units: readonly StorableUnit[],

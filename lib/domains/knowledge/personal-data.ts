@@ -34,7 +34,6 @@ import {
   listExpired,
   removalSql,
 } from './repository.ts'
-import { storeGains, withdraw } from './reputation/award.ts'
 import {
   countReputation,
   eraseLedger,
@@ -42,6 +41,7 @@ import {
   reputationHolding,
   totalPrefix,
 } from './reputation/repository.ts'
+import { storeGains, withdraw } from './reputation/service.ts'
 import { rejectionRetention } from './rules.ts'
 import {
   countEmptyScopes,

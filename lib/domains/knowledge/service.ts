@@ -211,7 +211,7 @@ const rectification = ({ db, erasures, strict, names }: KnowledgeDeps) =>
     })
   })
 
-export function knowledgeService(deps: KnowledgeDeps) {
+function knowledgeService(deps: KnowledgeDeps) {
   const { db, erasures } = deps
   const visible = sharedQuestion<Omit<UnitRequest, 'n'>, UnitRow | undefined>(async (requests) => {
     const rows = await visibleUnits(db, { requests: requests.map((request, n) => ({ n, ...request })) })

@@ -58,7 +58,7 @@ const described = (row: ExchangeSummaryRow) => ({
   expires_at: row.expires_at.toISOString(),
 })
 /** An exchange as its agent and its owner see it. @throws when it cannot be opened */
-export const exchangeOf = (row: ExchangeRow, key: () => Uint8Array) => ({
+const exchangeOf = (row: ExchangeRow, key: () => Uint8Array) => ({
   ...described(row),
   messages: z.array(ExchangeMessage).parse(JSON.parse(unseal(key(), row.sealed, row.id).toString('utf8'))),
 })
@@ -165,7 +165,7 @@ const remove = ({ agents }: Pick<LlmLogPorts, 'agents'>) =>
   })
 
 /** Exchanges of agents with language models: redacted before storage, sealed, and deleted after 24 hours. */
-export const llmLogService = (ports: LlmLogPorts) => ({
+const llmLogService = (ports: LlmLogPorts) => ({
   add: add(ports),
   list: list(ports),
   read: readOne(ports),

@@ -351,7 +351,7 @@ const queueSummary = ({ db }: Pick<PrivacyDeps, 'db'>) => ({
 })
 
 /** The use cases of privacy requests under the GDPR. */
-export const privacyRequestsService = (deps: PrivacyDeps) => ({
+const privacyRequestsService = (deps: PrivacyDeps) => ({
   ...ownRequests(deps),
   ...participantRequests(deps),
   ...requestLinkUse(deps),
@@ -368,7 +368,7 @@ export const privacyRequestsService = (deps: PrivacyDeps) => ({
   ...queueSummary(deps),
 })
 
-export const privacyRequestsJobs = (deps: PrivacyDeps, mail: MailPort) => [
+const privacyRequestsJobs = (deps: PrivacyDeps, mail: MailPort) => [
   ...clockJobs(deps),
   ...notifying(deps, mail),
   ...formJobs(deps, mail),

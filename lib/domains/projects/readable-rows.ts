@@ -1,4 +1,5 @@
 import { scopeSign } from '#lib/kernel/scoped-ids.ts'
+import type { WriterKind } from './rules.ts'
 
 /** SQL: an author as the API shows one, with the current name. Parameters: columns with the author's kind and id. */
 export const writerSql = (kind: string, id: string): string => `json_build_object('kind', ${kind}, 'id', ${id}, 'name',
@@ -58,3 +59,13 @@ export const shownSql = (column: string): string => `substr(${column}, strpos(${
 /** SQL: the possible stored ids for an id given by a client, in a project: the id itself, and the id with its project. */
 export const possibleSql = (project: string, given: string): string =>
   `ARRAY[${given}, ${project} || '${scopeSign}' || ${given}]`
+
+/**
+ * SQL: whether `author` (an account, an agent or a participant) is the author of a row. For an account, this includes rows written on behalf of
+ * the participations that it claimed.
+ */
+export const writtenBy = (kind: WriterKind, alias: string, author = '$1'): string =>
+  kind === 'account'
+    ? `(${alias}.author_kind, ${alias}.author_id) IN (
+        SELECT 'account', ${author}::text UNION ALL SELECT 'participant', pw.id FROM project_participants pw WHERE pw.account_id = ${author})`
+    : `${alias}.author_kind = '${kind}' AND ${alias}.author_id = ${author}`

@@ -273,3 +273,25 @@ export const foundProjects = statement('projects.found', {
       WHERE (lower(p.name) LIKE $one OR lower(p.name) LIKE $other OR p.id = $id) AND ${listed} LIMIT ${maxNamesCompared}) f
     ORDER BY f.id = $id DESC, lower(f.name) LIKE $start DESC, f.name, f.id LIMIT $limit`,
 })
+
+/** Counts a subject's documents and the attachments of its messages. */
+export const filesOf = statement('objects.files-of-subject', {
+  takes: { kinds: 'text[]', ids: 'text[]' },
+  returns: { count: 'int4', since: 'timestamptz?' },
+  isPrepared: true,
+  sql: `WITH writer AS (SELECT * FROM unnest($kinds, $ids) AS w(kind, id)),
+      own AS (
+        SELECT a.created_at FROM messages m JOIN attachments a ON a.message_id = m.id
+          WHERE (m.author_kind, m.author_id) IN (SELECT kind, id FROM writer)
+        UNION ALL SELECT d.created_at FROM documents d WHERE (d.author_kind, d.author_id) IN (SELECT kind, id FROM writer))
+    SELECT count(*)::int4 AS count, min(created_at) AS since FROM own`,
+})
+
+type SavepointAction = 'SAVEPOINT' | 'RELEASE SAVEPOINT' | 'ROLLBACK TO SAVEPOINT'
+/** The savepoint of one imported line. */
+export const changeLineSavepoint = statement('projects.import-line-savepoint', {
+  takes: {},
+  returns: 'count',
+  variants: ['SAVEPOINT', 'RELEASE SAVEPOINT', 'ROLLBACK TO SAVEPOINT'],
+  sql: (action: SavepointAction) => `${action} import_line`,
+})

@@ -365,7 +365,7 @@ export function retentionApprovables({
 
 export const sweepJob = 'retention.sweep'
 
-export const retentionJobs = (retention: RetentionService) => [
+const retentionJobs = (retention: RetentionService) => [
   job({ name: sweepJob, payload: z.unknown(), cron: '13 * * * *', run: () => retention.sweepByClock() }),
   job({
     name: resumeJob,

@@ -297,7 +297,7 @@ const agentSnapshots = (ports: SnapshotPorts, made: Pick<Making, 'discard' | 'fo
 })
 
 /** The use cases and the scheduled work of snapshots. */
-export function snapshotsService(ports: SnapshotPorts) {
+function snapshotsService(ports: SnapshotPorts) {
   const made = making(ports)
   const states = stateStore(ports)
   const upkeep = snapshotUpkeep(ports, made)

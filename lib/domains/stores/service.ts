@@ -191,7 +191,7 @@ const retire = ({ known, requireApproval, strict }: Pick<StoresServiceDeps, 'kno
   })
 
 /** Lists stores and processors with their regions, and stores that are no longer connected. */
-export const storesService = (deps: StoresServiceDeps) => ({
+const storesService = (deps: StoresServiceDeps) => ({
   list: list(deps),
   retire: retire(deps),
   search: storeSearch(deps.search),

@@ -443,7 +443,7 @@ const limiterRevocations = (db: Database) =>
   })
 
 /** Admin views of all tokens: totals, usage, and tokens that the rate limiter revoked. */
-export function tokenAdmin(db: Database, inUse: ActiveTokens) {
+function tokenAdmin(db: Database, inUse: ActiveTokens) {
   const agents = agentListing(db)
   return {
     agents: agentList(db, agents, inUse),

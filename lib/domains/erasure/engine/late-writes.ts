@@ -2,8 +2,8 @@ import { enqueueStart, lockedRun, planAgain, type RunRow, runPartOf } from '#lib
 import { enqueue } from '#lib/jobs/queue.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import type { EngineDeps } from './dependencies.ts'
 import { failingRuns } from './repository.ts'
-import type { EngineDeps } from './subject-erasures.ts'
 
 export const lateWritesJob = 'erasure.overtaken'
 

@@ -6,8 +6,8 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import { nobody, type RunScope, recheckAfter, recheckAgainAfter } from '../runs/run-rules.ts'
 import { lockedRun, type RunRow, scopeOf, waitingJob } from '../runs/runs.ts'
 import { logRepeatedDeletion } from '../writes.ts'
-import { noteMentions } from './plans.ts'
-import type { EngineDeps } from './subject-erasures.ts'
+import type { EngineDeps } from './dependencies.ts'
+import { noteMentions } from './plan.ts'
 import {
   endWaits,
   faultOf,

@@ -5,8 +5,8 @@ import type { Ledger } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { fingerprintsRow } from '../ledger/ledger-history.ts'
 import { alertAfter, longestRetry, retryStoreAfter } from '../runs/run-rules.ts'
+import type { RunFingerprints, WaitingStore } from './dependencies.ts'
 import { markAlertedWaits, upsertRefusal, upsertWait, waitBehindOthers } from './repository.ts'
-import type { RunFingerprints, WaitingStore } from './subject-erasures.ts'
 
 /** A store that an erasure needs does not answer, or has data and is switched off. `cause` is the problem `unavailable`. */
 class StoreUnavailable extends Error {

@@ -4,9 +4,9 @@ import { logFault } from '#lib/kernel/fault-log.ts'
 import { Receipt } from '#lib/kernel/receipt.ts'
 import type { LedgerRow, PartIntent, RecordIntent, SubjectIntent } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { recordIntent } from '../engine/intents.ts'
-import { planTargetOf } from '../engine/plans.ts'
-import { ReceiptPlan } from '../receipts/receipts.ts'
+import { recordIntent } from '../engine/intent.ts'
+import { planTargetOf } from '../engine/plan.ts'
+import { ReceiptPlan } from '../receipts/receipt.ts'
 import {
   isNobody,
   nobody,

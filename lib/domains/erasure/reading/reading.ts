@@ -9,12 +9,13 @@ import { newId } from '#lib/kernel/ids.ts'
 import type { CompleteReading, ReadingAttestation } from '#lib/kernel/receipt.ts'
 import type { Ledger } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { noteMentions } from '../engine/plans.ts'
+import type { EngineDeps, StoredWords, WordsOfMany } from '../engine/dependencies.ts'
+import { noteMentions } from '../engine/plan.ts'
 import { withoutReused } from '../engine/recheck.ts'
-import type { EngineDeps, StoredWords, WordsOfMany } from '../engine/subject-erasures.ts'
 import { faultOf, forgetReadWords, needing, retainedErasures, runsToRead, unavailableStore } from '../engine/waits.ts'
 import { attestationType, readingType } from '../receipts/receipt-rules.ts'
 import type { Signer } from '../receipts/signing.ts'
+import { readingLock } from '../repository.ts'
 import { nobody, type RunScope } from '../runs/run-rules.ts'
 import { lockedRun, scopeOf } from '../runs/runs.ts'
 import { logRepeatedDeletion } from '../writes.ts'
@@ -26,7 +27,6 @@ import {
   type PlaceDecision,
   type RemainingReason,
 } from './contract.ts'
-import { readingLock } from './repository.ts'
 
 interface ReadingDeps extends Pick<EngineDeps, 'holds' | 'words' | 'audit' | 'interrupt'> {
   db: Database

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { pdfAttachments } from '#bin/kp/receipt-check.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { trace } from '#lib/testing/units.ts'
-import { pdfAttachments } from './pdf-attachments.ts'
 import { receiptPdf } from './receipt-pdf.ts'
 
 let app: TestApp

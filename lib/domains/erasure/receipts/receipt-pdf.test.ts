@@ -3,9 +3,9 @@ import { inflateSync } from 'node:zlib'
 import { decodeProtectedHeader } from 'jose'
 import { extractText, getDocumentProxy } from 'unpdf'
 import { describe, expect, test } from 'vitest'
+import { isPdf, pdfAttachments } from '#bin/kp/receipt-check.ts'
 import { onPage } from '#lib/kernel/pdf.ts'
 import type { Receipt } from '#lib/kernel/receipt.ts'
-import { isPdf, pdfAttachments } from './pdf-attachments.ts'
 import { keysFile, keysFileName, receiptFile, receiptPdf } from './receipt-pdf.ts'
 
 const header = Buffer.from(JSON.stringify({ alg: 'EdDSA', kid: 'a-key-of-theirs', typ: 'deletion-receipt' }))

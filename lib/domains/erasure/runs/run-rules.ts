@@ -3,7 +3,7 @@ import type { LegalHoldCount, StepState } from '#lib/kernel/erasure-run.ts'
 import type { ErasureScope, ProjectPart, RecordScope, Subject } from '#lib/kernel/erasure-scope.ts'
 import type { ErasedKind, Receipt, SubjectKind } from '#lib/kernel/receipt.ts'
 import { shownId } from '#lib/kernel/scoped-ids.ts'
-import type { HoldsInForce } from '../engine/subject-erasures.ts'
+import type { HoldsInForce } from '../engine/dependencies.ts'
 
 /**
  * Default number of items per page, which one transaction of a step erases. Legal holds and other commits wait for the

@@ -3,7 +3,7 @@ import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { issuedAgent, signedIn } from '#lib/testing/people.ts'
 import { skillMd } from '#lib/testing/skills.ts'
 import { sop, trace } from '#lib/testing/units.ts'
-import { award, withdraw } from './award.ts'
+import { award, withdraw } from './service.ts'
 
 let test: TestApp
 let stranger: { id: string; token: string }

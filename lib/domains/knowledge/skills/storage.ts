@@ -1,7 +1,7 @@
 import { listedInstructions } from '#lib/domains/sanitizer/contract.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { newUuid } from '#lib/kernel/ids.ts'
-import { award } from '../reputation/award.ts'
+import { award } from '../reputation/service.ts'
 import { rejectionWindow } from '../rules.ts'
 import type { Visibility } from '../unit.ts'
 import type { Skill, SkillSummary } from './contract.ts'

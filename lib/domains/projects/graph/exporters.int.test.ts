@@ -5,7 +5,7 @@ import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { episode } from '#lib/testing/graphs.ts'
 import { postgresPlanting } from '#lib/testing/postgres-planting.ts'
 import { dataOf, madeConversation, madeMember, madeMessage, madeProject } from '#lib/testing/projects.ts'
-import { graphPersonExporters } from './exporters.ts'
+import { graphPersonExporters } from '../exporting/exporters.ts'
 
 let test: TestApp
 beforeAll(async () => {

@@ -1,5 +1,4 @@
 import { statement } from '#lib/stores/postgres/statement.ts'
-import { writtenBy } from '../exporting/exporters.ts'
 import {
   type CoveredTable,
   coveredParameters,
@@ -10,7 +9,7 @@ import {
   projectHoldsSql,
   staysSql,
 } from '../legal-holds.ts'
-import { existingMessage, lastingDocument } from '../readable-rows.ts'
+import { existingMessage, lastingDocument, writtenBy } from '../readable-rows.ts'
 import type { WriterKind } from '../rules.ts'
 
 const withHolds = `WITH ${projectHoldsSql('$now')}`

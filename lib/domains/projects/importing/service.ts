@@ -15,9 +15,9 @@ import { normalExternalId } from '../participants/rules.ts'
 import { claimPlaces } from '../provenance/claims.ts'
 import { confine, type ReportedPointer, store } from '../provenance/pointers.ts'
 import type { SeenProject } from '../repository.ts'
+import { changeLineSavepoint } from '../repository.ts'
 import { knownStoredId, projectIdInUse, storedId } from '../stored-ids.ts'
 import { type ImportFault, importHistory, type ProjectImport } from './contract.ts'
-import { changeLineSavepoint } from './repository.ts'
 import {
   type ConversationLine,
   type DocumentLine,

@@ -21,6 +21,7 @@ import { mergedChosen } from '../cache/rules.ts'
 import { isInKeySpace, recordedClaimants } from '../key-space.ts'
 import { scopePart, scopeSubject, writersOf } from '../legal-holds.ts'
 import { foreignRefs, othersOf } from '../provenance/pointers.ts'
+import { filesOf } from '../repository.ts'
 import { isNamedByOthers, readable } from '../values/readable.ts'
 import { lenient, type Naming, type ValueDecider, valueDeciderIn } from '../values/value-decider.ts'
 import { Fingerprints } from '../words/fingerprints.ts'
@@ -40,7 +41,6 @@ import {
   searchApplicationKeys,
   termsInItems,
 } from './object-search.ts'
-import { filesOf } from './repository.ts'
 import {
   isCounted,
   isOurObject,

@@ -4,10 +4,10 @@ import { runPartOf, stepsOf } from '#lib/domains/erasure/runs/runs.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { DataSource } from '#lib/kernel/data-source.ts'
 import type { ItemsRow, RecordIntent } from '#lib/stores/ledger/ledger.ts'
-import { identitiesOf } from './pages.ts'
-import type { RunPlan } from './planning.ts'
-import { withPages } from './plans.ts'
-import type { EngineDeps } from './subject-erasures.ts'
+import type { EngineDeps } from './dependencies.ts'
+import { identitiesOf } from './erase.ts'
+import { withPages } from './plan.ts'
+import type { RunPlan } from './run-plan.ts'
 
 /**
  * Returns the time of an intent. After a clock was set back, it is the time of the newest erased record, so that a

@@ -8,10 +8,10 @@ import { Problem } from '#lib/kernel/problem.ts'
 import { dataSourcesInOrder, participating, type RunScope } from '../runs/run-rules.ts'
 import { lockedRun, type RunRow, runPartOf, runSubjectOf, scopeOf } from '../runs/runs.ts'
 import { memberKey, type Suppressions } from '../suppression/suppressions.ts'
-import { lowerFence, raiseFence } from './fence.ts'
-import { dryRun, type PlanTarget, planOf, planTargetOf, type StepPlan, writeSteps } from './plans.ts'
+import type { EngineDeps } from './dependencies.ts'
+import { lowerFence, raiseFence } from './lock.ts'
+import { dryRun, type PlanTarget, planOf, planTargetOf, type StepPlan, writeSteps } from './plan.ts'
 import { handOverFences } from './repository.ts'
-import type { EngineDeps } from './subject-erasures.ts'
 import { needing } from './waits.ts'
 
 /** A plan of a run. Workers on an older plan stop. */

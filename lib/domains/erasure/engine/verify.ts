@@ -4,8 +4,7 @@ import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import type { Receipt } from '#lib/kernel/receipt.ts'
 import { fingerprintsRow } from '../ledger/ledger-history.ts'
-import { receiptContent, type VerifiedErasure } from '../receipts/receipt-content.ts'
-import { type Accounting, storeReceipt } from '../receipts/receipts.ts'
+import { type Accounting, receiptContent, storeReceipt, type VerifiedErasure } from '../receipts/receipt.ts'
 import { adminActLines, fingerprintRetention } from '../rules.ts'
 import {
   dataSourcesInOrder,
@@ -29,10 +28,10 @@ import {
   stepsOf,
 } from '../runs/runs.ts'
 import { recordDeletion } from '../writes.ts'
-import { lowerFence } from './fence.ts'
+import type { EngineDeps } from './dependencies.ts'
 import { enqueueLateWrites } from './late-writes.ts'
-import { countMentions, noteMentions, type PlanTarget, planTargetOf, type RunMentions, withPages } from './plans.ts'
-import type { EngineDeps } from './subject-erasures.ts'
+import { lowerFence } from './lock.ts'
+import { countMentions, noteMentions, type PlanTarget, planTargetOf, type RunMentions, withPages } from './plan.ts'
 import {
   endWaits,
   faultOf,

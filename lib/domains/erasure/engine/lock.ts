@@ -1,8 +1,8 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import { type RunRow, runPartOf, runSubjectOf } from '../runs/runs.ts'
 import { memberKey, type Suppressions } from '../suppression/suppressions.ts'
+import type { EngineDeps } from './dependencies.ts'
 import { raiseFences } from './repository.ts'
-import type { EngineDeps } from './subject-erasures.ts'
 
 /**
  * Raises the write fence in one transaction. It waits for running writes for the subject; the database rejects later

@@ -105,7 +105,7 @@ export interface FencedParticipant {
   key: string | null
 }
 
-/** What the erasure engine needs; `openErasures` in `erasure/module.ts` makes it. */
+/** What the erasure engine needs; `openErasures` in `erasure/service.ts` makes it. */
 export interface EngineDeps {
   db: Database
   ledger: Ledger

@@ -16,6 +16,7 @@ import {
   nobody,
   type RunScope,
 } from '../runs/run-rules.ts'
+import type { EngineDeps } from './dependencies.ts'
 import {
   countRedacted,
   insertPages,
@@ -24,7 +25,6 @@ import {
   storeMentions,
   upsertSteps,
 } from './repository.ts'
-import type { EngineDeps } from './subject-erasures.ts'
 
 const Results = z.record(z.string(), z.number().int())
 
