@@ -57,7 +57,7 @@ import { agentStatusPorts, sharedAgentStatus } from './status.ts'
 const batch = 1_000
 
 /** Clean-up jobs. Registration has no rate limit, so unused agents must be deleted. */
-export function agentsJobs() {
+function agentsJobs() {
   /** Deletes a batch of unowned agents that never used a token, together with their tokens. */
   async function removeUnused(ctx: Context, tx: Transaction): Promise<number> {
     const before = new Date(ctx.now.getTime() - unusedAfter)
@@ -119,7 +119,7 @@ async function sealOpenDocuments(tx: Transaction, keys: DocumentKeys): Promise<n
 }
 
 /** Deletes heartbeats 24 hours after an agent was retired; those under a legal hold are deleted when it ends. */
-export function lifeJobs(documentKeys: DocumentKeys) {
+function lifeJobs(documentKeys: DocumentKeys) {
   async function removeOfDead(ctx: Context, tx: Transaction): Promise<number> {
     const before = new Date(ctx.now.getTime() - heartbeatsAfterRetirement)
     await lockHolds(tx)

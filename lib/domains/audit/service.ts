@@ -506,7 +506,7 @@ export function auditModule({ clock, db, log }: { clock: Clock; db: Database; lo
 }
 
 /** Saved searches of admins and auditors; an item is a search id. The log itself is a retained record (retained-records.ts). */
-export const savedSearchDataSource = (db: Database): DataSource =>
+const savedSearchDataSource = (db: Database): DataSource =>
   rowsOfAccount(db, {
     name: 'audit.searches',
     what: 'saved filters of the audit log and other admin pages: their names and values',
@@ -544,7 +544,7 @@ const recentEntriesOf = (
     }),
   })
 
-export const auditExporters = (db: Database): Exporter[] => [
+const auditExporters = (db: Database): Exporter[] => [
   {
     ...shape,
     // Hides the addresses of earlier users from a later owner.
@@ -552,7 +552,7 @@ export const auditExporters = (db: Database): Exporter[] => [
       recentEntriesOf(db, agentId, { until, showsAddress: id === agentId || isAdmin }),
   },
 ]
-export const auditPersonExporters = (db: Database): PersonExporter[] => [
+const auditPersonExporters = (db: Database): PersonExporter[] => [
   {
     ...shape,
     pages: (accountId, { until }) => recentEntriesOf(db, `user:${accountId}`, { until, showsAddress: true }),
@@ -581,7 +581,7 @@ export const auditPersonExporters = (db: Database): PersonExporter[] => [
 ]
 
 /** Entries about a subject's actions. Retained for 90 days; only expiry deletes them. */
-export const retainedAuditEntries = (db: Database): RetainedRecord[] => [
+const retainedAuditEntries = (db: Database): RetainedRecord[] => [
   {
     name: 'audit.entries',
     store: 'postgresql',

@@ -322,14 +322,10 @@ const cardDataSource = (db: Database): DataSource =>
   })
 
 /** Deltas that agents received, shares that they sent, and their public cards. */
-export const cladeDataSources = (db: Database): DataSource[] => [
-  deltaDataSource(db),
-  shareDataSource(db),
-  cardDataSource(db),
-]
+const cladeDataSources = (db: Database): DataSource[] => [deltaDataSource(db), shareDataSource(db), cardDataSource(db)]
 
 /** Shares that an agent sent and received, and its public card. */
-export const cladeExporters = (db: Database, key: () => Uint8Array): Exporter[] => [
+const cladeExporters = (db: Database, key: () => Uint8Array): Exporter[] => [
   {
     part: 'clade_shares',
     bases: ['provided', 'all'],

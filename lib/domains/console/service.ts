@@ -126,13 +126,13 @@ async function noticesOf({ db, settings }: NoticeDeps, actor: Actor, now: Date):
 }
 
 /** The number of notifications that the reader has not read. */
-export async function unreadNotices(deps: NoticeDeps, actor: Actor, now: Date): Promise<number> {
+async function unreadNotices(deps: NoticeDeps, actor: Actor, now: Date): Promise<number> {
   const [notices, seen] = [await noticesOf(deps, actor, now), await noticesReadBy(deps.db, actor.accountId ?? '')]
   return notices.filter(({ id }) => !seen.has(id)).length
 }
 
 /** What an admin should look at now. Only what they have read is stored, as kinds and ids. */
-export const noticesService = (deps: NoticeDeps) => ({
+const noticesService = (deps: NoticeDeps) => ({
   notices: read(readNotices, async ({ actor, now }) => {
     const notices = await noticesOf(deps, actor, now)
     const seen = await noticesReadBy(deps.db, actor.accountId ?? '')

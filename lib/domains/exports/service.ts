@@ -81,7 +81,7 @@ const inOrder = <T, R>(items: readonly T[], query: (item: T) => Promise<R>): Pro
   Readable.from(items).map(query, { concurrency: atOnce }).toArray()
 
 /** Lists what is stored about a subject. Queries every personal data source, so everything that can be erased is listed. */
-export const inventory = ({ db, dataSources, retainedRecords, placeOf }: ExportsDeps) =>
+const inventory = ({ db, dataSources, retainedRecords, placeOf }: ExportsDeps) =>
   read(readInventory, async (ctx, { query: { agent_id: agentId } }) => {
     const subject = await subjectOf(db, ctx, agentId)
     const registered = (await lawfulBases(db, subject.agents)).map((name) => bases[name] ?? name).sort()

@@ -5,7 +5,7 @@ import type { Exporter, ExportReader, PersonExporter } from '#lib/kernel/exporte
 import { receiptText } from '#lib/kernel/receipt-texts.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { jsonObject, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
-import { closeAsObsolete } from './execution/erasure-start.ts'
+import { closeAsObsolete } from './execution/execution.ts'
 import { countRemainingForms, deleteUnconfirmed, inventoryOfUnconfirmed, unconfirmedOf } from './form/repository.ts'
 import type { PrivacyDeps } from './ports.ts'
 import {
@@ -21,9 +21,8 @@ import {
   requestsAbout,
   requestsNaming,
 } from './repository.ts'
-import { formHash, lockedRequest, requestSubjectHash } from './requests.ts'
+import { formHash, lockedRequest, requestSubjectHash, settle, systemWork } from './requests.ts'
 import { retainedUntil } from './rules.ts'
-import { settle, systemWork } from './timeline.ts'
 
 const nobody: Subject = { account: null, agents: [] }
 const subjectIn = (scope: ErasureScope): Subject => ('subject' in scope ? scope.subject : nobody)

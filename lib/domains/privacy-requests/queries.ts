@@ -4,7 +4,6 @@ import type { Actor, Transaction } from '#lib/kernel/context.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import type { RequestView } from './contract.ts'
 import { copyOpen } from './form/rules.ts'
-import { pauseReasons } from './reading.ts'
 import {
   agentCopyRequests,
   answersByWeek,
@@ -20,7 +19,7 @@ import {
 } from './repository.ts'
 import { ownedBy, SubjectName, withParts } from './requests.ts'
 import { requestKinds, unforwardedLifetime } from './rules.ts'
-import { requestView } from './views.ts'
+import { pauseReasons, requestView } from './views.ts'
 
 /** Returns true when a request about the person is stored, open or closed. */
 export const isOnFile = async (tx: Transaction, accountId: string): Promise<boolean> =>

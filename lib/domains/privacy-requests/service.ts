@@ -26,12 +26,9 @@ import { cancelForParticipant, fileForParticipant, listForParticipant } from './
 import { timelineTextFor } from './emails/email-facts.ts'
 import { notifyAdmins, notifying } from './emails/notifications.ts'
 import { erasuresAhead, erasuresList } from './erasures/service.ts'
-import { beginErasure } from './execution/erasure-start.ts'
-import { cancelRequestIn, unsuspend } from './execution/execution.ts'
-import { conclude, setPart } from './execution/request-parts.ts'
-import { fileRequestIn, requestLink } from './filing/filing.ts'
-import type { About } from './filing/joining.ts'
-import { requestLinkUse, verifyRequestIn } from './filing/verification.ts'
+import { beginErasure, cancelRequestIn, conclude, setPart, unsuspend } from './execution/execution.ts'
+import type { About } from './filing/filing.ts'
+import { fileRequestIn, requestLink, requestLinkUse, verifyRequestIn } from './filing/filing.ts'
 import { formConnection, unconfirmedRequests } from './form/connection.ts'
 import { formJobs } from './form/jobs.ts'
 import { formTriesPerMinute } from './form/rules.ts'
@@ -48,7 +45,6 @@ import {
 } from './personal-data.ts'
 import type { CopyChange, ParticipantContact, PrivacyDeps, RequestLocale } from './ports.ts'
 import { bulk, requestQueue } from './queue/service.ts'
-import { pauseReasons } from './reading.ts'
 import {
   answersOfKind,
   dataOfClosedRequests,
@@ -58,29 +54,27 @@ import {
   queueStatistics,
 } from './repository.ts'
 import {
+  addressJob,
+  change,
   KindName,
   lockedRequest,
   noRequest,
-  PartStateName,
-  type RequestRow,
-  StateName,
-  wasFullyRetained,
-  withParts,
-} from './requests.ts'
-import { isClosed, ourTerm, type RequestKind, requestLinkTriesPerMinute, stateOfParts, states, sum } from './rules.ts'
-import {
-  addressJob,
-  change,
   note,
   notifyAdminJob,
   notifyJob,
   notifyParties,
+  PartStateName,
+  type RequestRow,
   type RequestWork,
+  StateName,
   settle,
   systemWork,
+  wasFullyRetained,
+  withParts,
   workOf,
-} from './timeline.ts'
-import { filerView, requestView } from './views.ts'
+} from './requests.ts'
+import { isClosed, ourTerm, type RequestKind, requestLinkTriesPerMinute, stateOfParts, states, sum } from './rules.ts'
+import { filerView, pauseReasons, requestView } from './views.ts'
 
 /** Holds cover the whole subject: nothing was erased, tokens work again, and the erasure waits until the holds end. */
 async function setAside(

@@ -118,7 +118,7 @@ const maxForEvidence = 100_000
 const maxForJob = 5_000_000
 
 /** Checks the 24-hour limit for cached data in entries that applications write to the same Redis without our `set`. */
-export const cacheEvidence = ({ cache, prefixes }: LifetimeDeps): EvidenceCheck => ({
+const cacheEvidence = ({ cache, prefixes }: LifetimeDeps): EvidenceCheck => ({
   line: 'storage_limitation',
   name: 'cache.lifetimes',
   page: null,
@@ -140,7 +140,7 @@ export const cacheEvidence = ({ cache, prefixes }: LifetimeDeps): EvidenceCheck 
  * Hourly job, if the operator enabled it (KP_CACHE_TTL_LIMIT). It sets no TTL while any legal hold is in force, because holds do not name
  * the keys that they cover.
  */
-export const limitLifetimes = ({ db, cache, prefixes }: LifetimeDeps & { db: Database }): RunnableJob =>
+const limitLifetimes = ({ db, cache, prefixes }: LifetimeDeps & { db: Database }): RunnableJob =>
   job({
     name: 'cache.limit-lifetimes',
     payload: z.unknown(),
@@ -387,7 +387,7 @@ const projectProvenance = ({ db, ...ports }: Pick<ProjectPorts, 'db' | 'withChec
 })
 
 /** The use cases of projects: conversations, messages, documents, participants and provenance. Erasing parts is in `erasing/service.ts`. */
-export const projectsService = (ports: ProjectPorts & ExportShapes & ParticipantExports) => ({
+const projectsService = (ports: ProjectPorts & ExportShapes & ParticipantExports) => ({
   ...ownedProjects(ports),
   ...projectMembers(ports),
   ...projectParticipants(ports),

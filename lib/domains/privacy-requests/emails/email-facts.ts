@@ -1,5 +1,5 @@
 import type { Prisma } from '#generated/prisma/client.ts'
-import { hasCopiesToFetch } from '../execution/erasure-start.ts'
+import { hasCopiesToFetch } from '../execution/execution.ts'
 import type { PrivacyDeps } from '../ports.ts'
 import { isUnconnected, type RequestRow, StateName, wasFullyRetained } from '../requests.ts'
 import type { RefusalGround, RequestKind } from '../rules.ts'

@@ -7,17 +7,20 @@ import type { EmailSections } from '#lib/stores/mail/email-content.ts'
 import type { MailPort } from '#lib/stores/mail/mail.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { EventFacts } from '../contract.ts'
-import { hasCopiesToFetch } from '../execution/erasure-start.ts'
+import { hasCopiesToFetch } from '../execution/execution.ts'
 import { makeRequestLink, openContact, type RequestLinkPurpose } from '../filing/links.ts'
 import { statusPageOf } from '../form/rules.ts'
 import type { Agents, PrivacyDeps, RequestContact, RequestLocale } from '../ports.ts'
 import { countNeedingAttention } from '../repository.ts'
 import {
+  addressJob,
   GraceName,
   isPseudonymous,
   isUnconnected,
   kindsOf,
   lockedRequest,
+  notifyAdminJob,
+  notifyJob,
   payloadOf,
   type RequestRow,
   requestPartOf,
@@ -25,7 +28,6 @@ import {
   waitsForAddress,
 } from '../requests.ts'
 import { graceEnd, isByOthers, isClosed, leastGraceOfOthers, type RequestKind } from '../rules.ts'
-import { addressJob, notifyAdminJob, notifyJob } from '../timeline.ts'
 import type { EmailFacts } from './email-facts.ts'
 import { addressEmail, dueSection, requestEmail } from './emails.ts'
 

@@ -4,13 +4,21 @@ import type { Subject } from '#lib/kernel/erasure-scope.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { boundRequestLinkEmails, sealContact } from '../filing/links.ts'
 import type { PrivacyDeps } from '../ports.ts'
+import { lockOtherRequests } from '../repository.ts'
 import {
+  addressJob,
+  change,
   GraceName,
+  isPseudonymous,
   KindName,
   kindsOf,
   lockedRequest,
+  note,
+  PartStateName,
   payloadOf,
+  type RequestPartRow,
   type RequestRow,
+  type RequestWork,
   requestPartOf,
   requestSubjectOf,
   StateName,
@@ -26,11 +34,170 @@ import {
   leastGraceOfOthers,
   leastGraceOfOwned,
   longerGrace,
+  type PartState,
   type RequestKind,
+  stateOfParts,
 } from '../rules.ts'
-import { addressJob, change, note, type RequestWork } from '../timeline.ts'
-import { beginErasure } from './erasure-start.ts'
-import { conclude, restrictSubject, setPart, unrestrictSubject } from './request-parts.ts'
+
+type PartOutcome = Record<string, string | number | boolean | null>
+/** Returns true when the part needs no more work. A failed part can be retried. */
+const isPartOver = (state: PartState): boolean => state !== 'pending' && state !== 'running'
+
+/** Sets the state of a part, and merges the outcome into the earlier one. Returns the updated request. */
+export async function setPart(
+  work: RequestWork,
+  row: RequestRow,
+  kind: RequestKind,
+  state: PartState,
+  outcome: PartOutcome = {},
+): Promise<RequestRow> {
+  const before = requestPartOf(row, kind)
+  if (!before) return row
+  const after: RequestPartRow = await work.tx.privacyRequestPart.update({
+    where: { requestId_kind: { requestId: row.id, kind } },
+    data: {
+      state,
+      startedAt: before.startedAt ?? work.now,
+      finishedAt: isPartOver(state) ? work.now : null,
+      outcome: { ...(before.outcome as Prisma.JsonObject), ...outcome },
+    },
+  })
+  return { ...row, parts: row.parts.map((part) => (part.kind === kind ? after : part)) }
+}
+
+/**
+ * Sets the state of a request from the states of its parts, once its work has begun. A closed request stays closed,
+ * whatever happens to its copies.
+ */
+export async function conclude(work: RequestWork, row: RequestRow, details: PartOutcome = {}): Promise<RequestRow> {
+  const from = StateName.parse(row.state)
+  if (from === 'waiting' || from === 'verified' || from === 'received' || isClosed(from)) return row
+  const to = stateOfParts(row.parts.map((part) => PartStateName.parse(part.state)))
+  if (to === from || (to === 'running' && from === 'verifying')) return row
+  return change(work, row, { event: to, to, details, by: to === 'rejected' ? 'admin' : 'system' })
+}
+
+type Reason = 'request' | 'objection'
+
+/** Restricts the subject of the request: an account with its agents, an agent, or a participant of a project. */
+async function restrictSubject(
+  { agents, participants }: PrivacyDeps,
+  { tx, now }: RequestWork,
+  row: RequestRow,
+  reason: Reason,
+): Promise<void> {
+  const subject = await requestSubjectOf(tx, row, agents)
+  await agents.restrict(tx, subject, reason, now)
+  await participants.restrict(tx, subject.participants ?? [], reason, now)
+}
+/** Lifts a restriction with this reason; restrictions for other reasons stay. */
+export async function unrestrictSubject(
+  { agents, participants }: PrivacyDeps,
+  { tx, now }: RequestWork,
+  row: RequestRow,
+  reason: Reason,
+): Promise<void> {
+  const subject = await requestSubjectOf(tx, row, agents)
+  await agents.unrestrict(tx, subject, reason, now)
+  await participants.unrestrict(tx, subject.participants ?? [], reason)
+}
+
+/** Returns true when the copy of this part was fetched, is deleted, or was never prepared. */
+export const isFetchedOrGone = ({ outcome }: RequestPartRow): boolean => {
+  const { export_id, copy } = outcome as Prisma.JsonObject
+  return export_id === undefined || copy === 'fetched' || copy === 'gone'
+}
+
+/** Returns true when a copy that was requested with the erasure is still to be fetched. */
+export const hasCopiesToFetch = (row: RequestRow): boolean => !row.parts.every(isFetchedOrGone)
+
+/** Closes the open parts of a locked request because an erasure deletes its subject. The request must not have an erasure run. */
+export async function closeAsObsolete(work: RequestWork, given: RequestRow): Promise<RequestRow> {
+  let row = given
+  const isCancelled = isCancellable(StateName.parse(row.state))
+  if (row.state === 'failed')
+    row = await change(work, row, { event: 'running', to: 'running', isSilent: true, by: 'system' })
+  for (const part of given.parts)
+    if (!isPartOver(PartStateName.parse(part.state)) || part.state === 'failed')
+      row = await setPart(work, row, KindName.parse(part.kind), isCancelled ? 'cancelled' : 'done', {
+        waits_for: null,
+        by: 'erasure',
+      })
+  if (!isCancelled) return conclude(work, row, { by: 'erasure' })
+  return change(work, row, { event: 'cancelled', to: 'cancelled', details: { by: 'erasure' }, by: 'system' })
+}
+
+/**
+ * Closes other requests of the subject as moot. Requests that are locked by another transaction are skipped; they are
+ * closed when the erasure reaches the data source of requests.
+ */
+async function closeOthers(
+  work: RequestWork,
+  { id }: RequestRow,
+  { account, agents, participants = [] }: Subject,
+): Promise<void> {
+  const { tx } = work
+  const free = await lockOtherRequests(tx, { id, account, agents, participants })
+  for (const { id: otherId } of free) {
+    const found = await tx.privacyRequest.findUnique({ where: { id: otherId }, include: withParts })
+    if (found) await closeAsObsolete(work, found)
+  }
+}
+
+/** Adds the event only once; the clock job calls this every minute. */
+async function blocked(work: RequestWork, row: RequestRow): Promise<RequestRow> {
+  const reported = await work.tx.privacyRequestEvent.count({ where: { requestId: row.id, event: 'blocked' } })
+  if (reported === 0) await note(work, row, { event: 'blocked', details: { reason: 'last_admin' }, by: 'system' })
+  return row
+}
+
+/**
+ * Begins the erasure when its grace period is over, no pause is active, and the copies requested with it are fetched or
+ * deleted (`force` ignores the copies). Otherwise changes nothing.
+ * The erasure of the last admin waits until another admin exists. Both clocks continue meanwhile, because GDPR art.
+ * 12(3) allows no such pause.
+ */
+export async function beginErasure(
+  deps: PrivacyDeps,
+  work: RequestWork,
+  given: RequestRow,
+  { force = false } = {},
+): Promise<RequestRow> {
+  const { tx, now } = work
+  let row = given
+  if (row.state !== 'waiting' || row.pausedAt || row.waitingUntil === null || row.waitingUntil > now) return row
+  if (!force && hasCopiesToFetch(row)) return row
+  // Another erasure deleted the subject, such as a replay after a restored backup: nobody remains to be erased.
+  if (isPseudonymous(row)) return closeAsObsolete(work, row)
+  const isAdmin = row.accountId !== null && (await deps.people.byId(tx, row.accountId))?.role === 'admin'
+  if (isAdmin && row.accountId !== null && (await deps.people.isLastAdmin(tx, row.accountId))) return blocked(work, row)
+  const subject = await requestSubjectOf(tx, row, deps.agents)
+  const { runId } = await deps.erasures.begin(tx, {
+    requestId: row.id,
+    subject,
+    redacts: row.redacts,
+    requestedBy: row.filedBy ?? 'system:privacy.clock',
+    reason: 'gdpr_erasure',
+    ...(row.receiptId !== null && { receiptId: row.receiptId }),
+    now,
+  })
+  await closeOthers(work, row, subject)
+  // Parts that wait for a decision concern data that is deleted now; a failed copy is abandoned.
+  for (const part of row.parts)
+    if (part.kind !== 'erasure' && (part.state === 'failed' || !isPartOver(PartStateName.parse(part.state))))
+      row = await setPart(work, row, KindName.parse(part.kind), part.state === 'failed' ? 'cancelled' : 'done', {
+        waits_for: null,
+        by: 'erasure',
+      })
+  row = await setPart(work, row, 'erasure', 'running')
+  return change(work, row, {
+    event: 'running',
+    to: 'running',
+    data: { startedAt: now, runId },
+    details: { run_id: runId, agents: subject.agents.length },
+    by: 'system',
+  })
+}
 
 /** Starts one kind of a request, except erasure, which beginErasure starts. */
 async function startPart(

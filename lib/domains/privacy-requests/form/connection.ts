@@ -6,15 +6,23 @@ import { base62, newId } from '#lib/kernel/ids.ts'
 import type { Input } from '#lib/kernel/operation.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
-import { setPart } from '../execution/request-parts.ts'
-import { openRequestsOf, refuseDuringErasure, refuseLastAdmin, requestLink, subjectNamedBy } from '../filing/filing.ts'
-import { type About, isOpenIn } from '../filing/joining.ts'
+import { setPart } from '../execution/execution.ts'
+import {
+  type About,
+  isOpenIn,
+  openRequestsOf,
+  refuseDuringErasure,
+  refuseLastAdmin,
+  requestLink,
+  subjectNamedBy,
+} from '../filing/filing.ts'
 import { openContact, sealContact } from '../filing/links.ts'
 import type { PrivacyDeps, RequestContact } from '../ports.ts'
 import { unconfirmedForms } from '../queries.ts'
 import { noSuchRequest, replyToAdmin } from '../queue/service.ts'
 import { lockSubject } from '../repository.ts'
 import {
+  change,
   formHash,
   isPseudonymous,
   isUnconnected,
@@ -22,10 +30,11 @@ import {
   kindsOf,
   lockedRequest,
   type RequestRow,
+  type RequestWork,
   requestSubjectHash,
+  workOf,
 } from '../requests.ts'
 import { unconfirmedLifetime, unforwardedLifetime } from '../rules.ts'
-import { change, type RequestWork, workOf } from '../timeline.ts'
 import {
   answerRequest,
   connectRequest,

@@ -14,9 +14,8 @@ import { kindNames as englishKindNames } from '../emails/emails-english.ts'
 import { makeRequestLink, openContact } from '../filing/links.ts'
 import type { PrivacyDeps, RequestLocale } from '../ports.ts'
 import { knownSubjects, lockSubject, storeSubjectKeys } from '../repository.ts'
-import { formHash, requestSubjectHash, withParts } from '../requests.ts'
+import { formHash, note, requestSubjectHash, settle, systemWork, withParts } from '../requests.ts'
 import type { RequestKind } from '../rules.ts'
-import { note, settle, systemWork } from '../timeline.ts'
 import {
   addressedRequests,
   countEmailsToAddress,

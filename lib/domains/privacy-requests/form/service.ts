@@ -17,9 +17,12 @@ import {
   isUnconnected,
   kindsOf,
   lockedRequest,
+  note,
+  notifyParties,
   type RequestRow,
   StateName,
   withParts,
+  workOf,
 } from '../requests.ts'
 import {
   deadlineStatus,
@@ -30,7 +33,6 @@ import {
   unconfirmedLifetime,
   unforwardedLifetime,
 } from '../rules.ts'
-import { note, notifyParties, workOf } from '../timeline.ts'
 import {
   confirmRequestForm,
   downloadFormCopy,

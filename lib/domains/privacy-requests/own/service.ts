@@ -18,13 +18,18 @@ import {
 } from '../contract.ts'
 import { timelineTextFor } from '../emails/email-facts.ts'
 import { cancelRequestIn, rectify } from '../execution/execution.ts'
-import { checkFiling, type FiledRequest, fileRequestIn, requestLink } from '../filing/filing.ts'
-import type { About, Filing } from '../filing/joining.ts'
+import type { About, Filing } from '../filing/filing.ts'
+import {
+  checkFiling,
+  type FiledRequest,
+  fileRequestIn,
+  type Proof,
+  requestLink,
+  verifyRequestIn,
+} from '../filing/filing.ts'
 import { makeRequestLink } from '../filing/links.ts'
-import { type Proof, verifyRequestIn } from '../filing/verification.ts'
 import type { People, PrivacyDeps } from '../ports.ts'
 import { expediteRequestIn, requestForRetry, retry } from '../queue/decisions.ts'
-import { pauseReasons, requestsCountedTo, storyOf } from '../reading.ts'
 import { lockSubject } from '../repository.ts'
 import {
   filedFor,
@@ -32,15 +37,26 @@ import {
   kindsOf,
   lockedRequest,
   noRequest,
+  notifyParties,
   ownedBy,
   type RequestRow,
+  type RequestWork,
   requestPartOf,
   waitsForAddress,
   withParts,
+  workOf,
 } from '../requests.ts'
 import { type RequestKind, scopeFor } from '../rules.ts'
-import { notifyParties, type RequestWork, workOf } from '../timeline.ts'
-import { eventView, filerView, requestView, runView, statementOf } from '../views.ts'
+import {
+  eventView,
+  filerView,
+  pauseReasons,
+  requestsCountedTo,
+  requestView,
+  runView,
+  statementOf,
+  storyOf,
+} from '../views.ts'
 
 /** Locks a request about the caller or one of their agents. */
 async function lockedOwn(ctx: MutationContext, id: string): Promise<RequestRow> {

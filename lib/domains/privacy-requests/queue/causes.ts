@@ -7,9 +7,9 @@ import {
   delaysOf,
 } from '#lib/domains/privacy-requests/erasures/causes.ts'
 import type { RequestCause } from '#lib/domains/privacy-requests/erasures/contract.ts'
-import { isFetchedOrGone } from '#lib/domains/privacy-requests/execution/erasure-start.ts'
-import type { Story } from '#lib/domains/privacy-requests/reading.ts'
+import { isFetchedOrGone } from '#lib/domains/privacy-requests/execution/execution.ts'
 import { type RequestRow, requestPartOf } from '#lib/domains/privacy-requests/requests.ts'
+import type { Story } from '#lib/domains/privacy-requests/views.ts'
 
 const hour = 3_600_000
 

@@ -1,20 +1,28 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
-import { beginErasure, hasCopiesToFetch } from '../execution/erasure-start.ts'
-import { restartParts, unsuspend } from '../execution/execution.ts'
-import { conclude, setPart, unrestrictSubject } from '../execution/request-parts.ts'
+import {
+  beginErasure,
+  conclude,
+  hasCopiesToFetch,
+  restartParts,
+  setPart,
+  unrestrictSubject,
+  unsuspend,
+} from '../execution/execution.ts'
 import type { PrivacyDeps } from '../ports.ts'
 import {
+  change,
   clocksOf,
   isPseudonymous,
   KindName,
   lockedRequest,
+  note,
   type RequestRow,
+  type RequestWork,
   requestPartOf,
   StateName,
 } from '../requests.ts'
 import { dueAfter, extendedDeadline, isCancellable, isClosed, type RefusalGround, shortenedByAdmin } from '../rules.ts'
-import { change, note, type RequestWork } from '../timeline.ts'
 
 const wrong = (row: RequestRow, what: string) =>
   new Problem('wrong_state', `The request is ${row.state.replace('_', ' ')}: ${what}. Nothing was changed.`)

@@ -12,25 +12,37 @@ import { mutation, read } from '#lib/kernel/use-case.ts'
 import { fileForParticipant } from '../contract.ts'
 import { timelineTextFor } from '../emails/email-facts.ts'
 import type { RequestCause } from '../erasures/contract.ts'
-import { checkFiling, fileRequestIn, requestLink } from '../filing/filing.ts'
-import type { About } from '../filing/joining.ts'
-import { verifyRequestIn } from '../filing/verification.ts'
+import type { About } from '../filing/filing.ts'
+import { checkFiling, fileRequestIn, requestLink, verifyRequestIn } from '../filing/filing.ts'
 import type { PrivacyDeps, RequestContact } from '../ports.ts'
-import { besideOf, pauseReasons, requesterOf, requestsCountedTo, storyOf } from '../reading.ts'
 import { countQueue, listQueue, type QueueCondition } from '../repository.ts'
 import {
   formHash,
   kindsOf,
   lockedRequest,
   noRequest,
+  note,
+  notifyParties,
   type RequestRow,
+  type RequestWork,
   requestSubjectOf,
   StateName,
+  settle,
   withParts,
+  workOf,
 } from '../requests.ts'
 import { isClosed, receivedAtMost } from '../rules.ts'
-import { note, notifyParties, type RequestWork, settle, workOf } from '../timeline.ts'
-import { adminView, eventView, runView, statementOf } from '../views.ts'
+import {
+  adminView,
+  besideOf,
+  eventView,
+  pauseReasons,
+  requesterOf,
+  requestsCountedTo,
+  runView,
+  statementOf,
+  storyOf,
+} from '../views.ts'
 import { causesOfRequest } from './causes.ts'
 import {
   assignRequest,
