@@ -11,7 +11,7 @@ import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { usePunctuation } from '#components/ui/punctuation.ts'
 import { Time } from '#components/ui/time.tsx'
 import type { fileForSubject } from '#lib/domains/privacy-requests/queue/contract.ts'
-import { graces, legalDueAt, receivedAtMost, requestKinds } from '#lib/domains/privacy-requests/rules.ts'
+import { graces, legalDueAt, maxReceivedAge, requestKinds } from '#lib/domains/privacy-requests/rules.ts'
 import type { Output } from '#lib/kernel/operation.ts'
 import { fileForSubjectAt, requestPaths } from './endpoints.ts'
 import { faultsOf, filingBody, localTime, type QueueFilingDraft, type QueueFilingFault, subjectsBy } from './filing.ts'
@@ -97,7 +97,7 @@ function KindsField({ draft, type, shown }: FilingFieldProps) {
 function ReceivedField({ draft, type, shown }: FilingFieldProps) {
   const t = useTranslations('filing')
   const received = localTime(draft.received)
-  const isWrong = faultsOf(draft, new Date(), receivedAtMost).has('received')
+  const isWrong = faultsOf(draft, new Date(), maxReceivedAge).has('received')
   const isOver = received !== undefined && legalDueAt(received) < new Date()
   return (
     <>
@@ -170,7 +170,7 @@ export function QueueFilingForm({ about }: { about: string | undefined }) {
   const [isTried, setIsTried] = useState(false)
   const [filed, setFiled] = useState<Filed>()
   const change = useApiMutation(fileForSubjectAt, { touches: requestPaths })
-  const faults = faultsOf(draft, new Date(), receivedAtMost)
+  const faults = faultsOf(draft, new Date(), maxReceivedAge)
   const shown = isTried ? faults : noFaults
 
   const submit = (event: FormEvent) => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { receivedAtMost } from '#lib/domains/privacy-requests/rules.ts'
+import { maxReceivedAge } from '#lib/domains/privacy-requests/rules.ts'
 import { accountNamed, faultsOf, filingBody, localTime, type QueueFilingDraft } from './filing.ts'
 
 const now = new Date('2026-03-10T12:00:00Z')
@@ -27,7 +27,7 @@ describe('filing a request that arrived by mail', () => {
     [{ by: 'agent_id', kinds: ['access', 'erasure'] }, ['copyOfAgent']],
     [{ by: 'email', kinds: ['access', 'erasure'] }, []],
   ] satisfies [Partial<QueueFilingDraft>, string[]][])('faultsOf a draft with %j returns %j', (more, faults) => {
-    expect([...faultsOf(draft(more), now, receivedAtMost)]).toEqual(faults)
+    expect([...faultsOf(draft(more), now, maxReceivedAge)]).toEqual(faults)
   })
 
   it('filingBody names the subject once and includes a grace period only for an erasure', () => {

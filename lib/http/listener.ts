@@ -15,7 +15,7 @@ import { type Handle, plainHeaders, refusalResponse } from './handle.ts'
 const maxHeaderSize = 128 * 1024
 
 /** Milliseconds that a rejected client has to read the reason. */
-const lingering = 1_000
+const closingTime = 1_000
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 
@@ -58,17 +58,17 @@ function written(problem: Problem): string {
 
 /**
  * Node's server around the API server. Requests that Node's parser rejects also get a problem as the response, if the connection can
- * still send it: responses have the order of the requests (RFC 9112 §9.3), so nothing is inserted between pending ones. `headersMost`:
+ * still send it: responses have the order of the requests (RFC 9112 §9.3), so nothing is inserted between pending ones. `maxHeadersTime`:
  * the time limit of a request's headers in milliseconds, checked every `every`.
  */
-export function createListener(listener: Listener, { headersMost = 20_000, every = 5_000 } = {}): Server {
+export function createListener(listener: Listener, { maxHeadersTime = 20_000, every = 5_000 } = {}): Server {
   const active = new WeakMap<Duplex, Set<ServerResponse>>()
   const server = createServer(
     // The API server limits bodies itself: an import with steady progress may take longer than any fixed time limit.
     {
       maxHeaderSize,
       keepAliveTimeout: 65_000,
-      headersTimeout: headersMost,
+      headersTimeout: maxHeadersTime,
       requestTimeout: 0,
       connectionsCheckingInterval: every,
       // RFC 9110 §7.8: a server may ignore Upgrade. Java's HttpClient and curl offer h2c this way. Next adds an upgrade listener with its
@@ -98,7 +98,7 @@ export function createListener(listener: Listener, { headersMost = 20_000, every
     if (!socket.writable || response?.headersSent || isNext) return void socket.destroy()
     socket.end(written(problemOf(error.code)))
     // If the socket were closed immediately, data that the client still sends would prevent it from receiving the response.
-    const leaving = setTimeout(() => socket.destroy(), lingering)
+    const leaving = setTimeout(() => socket.destroy(), closingTime)
     socket.once('close', () => clearTimeout(leaving))
   })
   return server

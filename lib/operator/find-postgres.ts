@@ -6,8 +6,8 @@ import { type CheckpointQuery, type CheckpointSchema, threadTables } from '#lib/
 import type { FindPage, FindRecord, FindSource } from './find.ts'
 
 /** The time limits of a statement and of a lock, in milliseconds. */
-const statementMost = 30_000
-const lockMost = 2_000
+const maxStatementTime = 30_000
+const maxLockTime = 2_000
 /** Blocks of a table in one page. A page with large values gets fewer. */
 const blocksAtOnce = 256
 const rowsAtOnce = 200
@@ -85,7 +85,7 @@ export function readOnlyPostgres(url: string): {
       connectionString: address.href,
       connectionTimeoutMillis: 10_000,
       // For a server that no longer answers, which cannot enforce its own limit.
-      query_timeout: 2 * statementMost,
+      query_timeout: 2 * maxStatementTime,
       application_name: 'kp find',
     })
     made.on('error', () => {
@@ -107,7 +107,7 @@ export function readOnlyPostgres(url: string): {
       try {
         await connection.query('BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY')
         await connection.query(
-          `SET LOCAL statement_timeout = ${statementMost}; SET LOCAL lock_timeout = ${lockMost}; SET LOCAL idle_in_transaction_session_timeout = 120000`,
+          `SET LOCAL statement_timeout = ${maxStatementTime}; SET LOCAL lock_timeout = ${maxLockTime}; SET LOCAL idle_in_transaction_session_timeout = 120000`,
         )
         return await work(connection)
       } finally {
@@ -291,12 +291,12 @@ export function postgresSource(url: string): FindSource {
       if (!part) return { records: [], unread: {}, next: null }
       const at = cursor?.part === partName(part) ? cursor.at : null
       const page = part.kind === 'threads' ? await threadRows(part.shape, at) : await nextRows(part.table, at)
-      const following = parts[found + 1]
+      const nextPart = parts[found + 1]
       const next: Cursor | null =
         page.next !== null
           ? { part: partName(part), at: page.next }
-          : following
-            ? { part: partName(following), at: null }
+          : nextPart
+            ? { part: partName(nextPart), at: null }
             : null
       return { ...page, next: next && JSON.stringify(next), worked }
     },

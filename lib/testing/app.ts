@@ -87,7 +87,7 @@ export async function testApp(
     const telemetry = overhearing(clock.now)
     const app = createApp({ env, clock, overheard: telemetry.offer, patience: waits, ...parts })
     const server = createListener(createApiServer({ ...app, handle: watched(app.handle) }, pages(app), patience), {
-      ...(patience !== undefined && { headersMost: patience, every: patience / 4 }),
+      ...(patience !== undefined && { maxHeadersTime: patience, every: patience / 4 }),
     })
     await new Promise<void>((listening) => server.listen(port, '127.0.0.1', listening))
     const address = server.address()

@@ -85,9 +85,9 @@ type Cut = AuditFilters & { cursor?: string | undefined }
 /** Counting stops at this total. */
 const countedTo = 1_001
 /** Time limit for counting without an index, in milliseconds. */
-const countingMost = 300
+const maxCountingTime = 300
 /** Time limit for a page that is searched in steps, in milliseconds. It is then returned incomplete. */
-const lookingMost = 2_000
+const maxReadingTime = 2_000
 /** Smaller than every entry id: entries after such a cursor are strictly older. */
 const beforeAll = '00000000-0000-0000-0000-000000000000'
 
@@ -158,9 +158,9 @@ const isIndexed = (filters: AuditFilters, ownOnly: readonly string[] | undefined
       filters.resource_type === undefined))
 
 /** Reads pages of the log, newest first, in bounded time for all filters. */
-export function auditReading(db: Database, { max = lookingMost, step: firstStep = 3_600_000 } = {}) {
+export function auditReading(db: Database, { max = maxReadingTime, step: firstStep = 3_600_000 } = {}) {
   const stepQuery = boundedQuery(db, stepLimit)
-  const countQuery = boundedQuery(db, countingMost)
+  const countQuery = boundedQuery(db, maxCountingTime)
 
   /** Searches backwards in steps that grow while they are fast, until the page is full, the log ends or the time is over. */
   async function inSteps(

@@ -28,8 +28,8 @@ import { type CheckView, type LineView, readCompliance } from './contract.ts'
 import { allTables, outgoingConnections, unloggedDeletions } from './repository.ts'
 
 /** Time limits of one statement and of one check, in milliseconds. */
-const statementMost = 2_000
-const checkMost = 4_000
+const maxStatementTime = 2_000
+const maxCheckTime = 4_000
 /** Maximum concurrent checks. The rest of the application needs connections as well. */
 const atOnce = 3
 
@@ -96,7 +96,7 @@ const lookedAtNothing = (numbers: Readonly<Record<string, number>>): boolean => 
 
 /** Runs all checks. Concurrent requests share one run. */
 export function complianceService({ db, checks }: Pick<ComplianceDeps, 'db' | 'checks'>) {
-  const bounded = boundedQuery(db, statementMost)
+  const bounded = boundedQuery(db, maxStatementTime)
   async function asked(
     { name, page, ...check }: EvidenceCheck,
     now: Date,
@@ -113,7 +113,7 @@ export function complianceService({ db, checks }: Pick<ComplianceDeps, 'db' | 'c
         facts = {},
         problems = [],
         page: own = page,
-      } = await withTimeout(checkMost, check.ask(bounded, now), new CheckTimeout())
+      } = await withTimeout(maxCheckTime, check.ask(bounded, now), new CheckTimeout())
       const found = problems.filter(({ count }) => count > 0)
       return {
         ...known,

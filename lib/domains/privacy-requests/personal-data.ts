@@ -105,7 +105,7 @@ export const requestDataSource = (
       if (open) await closeAsObsolete(work, open)
     }
     // No emails about the closed requests: the emails about the erasure itself report the outcome.
-    work.told.clear()
+    work.eventsToEmail.clear()
     await settle(deps, work)
     // A run that began before forms were a data source of their own has them among these items.
     await deleteUnconfirmed(tx, { ids })

@@ -314,7 +314,7 @@ export const queueStatistics = statement('privacy.queue-statistics', {
 })
 
 /** Counts the open requests that are nearly due, overdue, or have a failed part, for which an erasure may wait. */
-export const countNeedingAttention = statement('privacy.count-needing-attention', {
+export const countRequestsForAttention = statement('privacy.count-needing-attention', {
   takes: { now: 'timestamptz' },
   returns: { near: 'int4', overdue: 'int4', failed: 'int4' },
   isPrepared: true,

@@ -176,7 +176,7 @@ export interface RequestWork {
   /** The audit entries, which the pipeline writes. */
   entries: ChangedResource[]
   /** Ids of the timeline entries to email to the subject, by request id. */
-  told: Map<string, string[]>
+  eventsToEmail: Map<string, string[]>
 }
 /**
  * Every change of a request by a caller begins here.
@@ -184,7 +184,7 @@ export interface RequestWork {
  */
 export function workOf(ctx: Pick<MutationContext, 'tx' | 'now' | 'actor' | 'consulted'>, by: Party): RequestWork {
   guardRequestChange(ctx, by === 'admin')
-  return { tx: ctx.tx, now: ctx.now, by, actorId: ctx.actor.id, entries: [], told: new Map() }
+  return { tx: ctx.tx, now: ctx.now, by, actorId: ctx.actor.id, entries: [], eventsToEmail: new Map() }
 }
 export const systemWork = (tx: Transaction, now: Date, job: string): RequestWork => ({
   tx,
@@ -192,7 +192,7 @@ export const systemWork = (tx: Transaction, now: Date, job: string): RequestWork
   by: 'system',
   actorId: `system:${job}`,
   entries: [],
-  told: new Map(),
+  eventsToEmail: new Map(),
 })
 
 export interface RequestChange {
@@ -267,14 +267,15 @@ export async function note(
     ...(made.event === 'received' && { action: 'create' as const }),
     details: { event: made.event, ...(made.to !== undefined && { from: from ?? null, to: made.to }), ...made.details },
   })
-  if (!made.isInternal && !made.isSilent) work.told.set(row.id, [...(work.told.get(row.id) ?? []), id])
+  if (!made.isInternal && !made.isSilent)
+    work.eventsToEmail.set(row.id, [...(work.eventsToEmail.get(row.id) ?? []), id])
 }
 
 /** Enqueues the emails of this work: one per request, about all its events. */
 export async function notifyParties(work: RequestWork): Promise<void> {
-  for (const [requestId, events] of work.told)
+  for (const [requestId, events] of work.eventsToEmail)
     await enqueue(work.tx, notifyJob, { requestId, events: events.join(',') }, { maxAttempts: 25 })
-  work.told.clear()
+  work.eventsToEmail.clear()
 }
 
 /** Writes emails and audit entries for a job or for another domain's transaction. For use cases, the pipeline does this. */

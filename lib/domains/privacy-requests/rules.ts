@@ -288,7 +288,7 @@ export const sum = (counts: readonly number[]): number => counts.reduce((total, 
 export const requestKindsInOrder = (asked: readonly RequestKind[]): RequestKind[] =>
   requestKinds.filter((kind) => asked.includes(kind))
 /** Maximum age in milliseconds of a mailed request when it is filed. */
-export const receivedAtMost = 60 * day
+export const maxReceivedAge = 60 * day
 
 /** An erasure that the console announces on every page: its grace period is running, or the erasure itself. */
 export interface ErasureAhead {

@@ -77,7 +77,7 @@ import { isClosed, ourTerm, type RequestKind, requestLinkTriesPerMinute, stateOf
 import { filerView, pauseReasons, requestView } from './views.ts'
 
 /** Holds cover the whole subject: nothing was erased, tokens work again, and the erasure waits until the holds end. */
-async function setAside(
+async function holdRequest(
   deps: PrivacyDeps,
   work: RequestWork,
   given: RequestRow,
@@ -126,7 +126,7 @@ async function follow(deps: PrivacyDeps, work: RequestWork, given: RequestRow, m
     case 'held':
     case 'done': {
       const holds = made.held.map(({ hold }) => hold).join(',')
-      if (made.isRetainedWhole) return setAside(deps, work, row, { ...outcome, holds })
+      if (made.isRetainedWhole) return holdRequest(deps, work, row, { ...outcome, holds })
       const state = made.state === 'held' ? 'partly_done' : 'done'
       const retained = made.state === 'held' && { holds }
       const signed = await work.tx.privacyRequest.update({
@@ -148,7 +148,7 @@ async function follow(deps: PrivacyDeps, work: RequestWork, given: RequestRow, m
 }
 
 /** Updates requests when their erasure or copy changes, in the same transaction as the change. */
-const following = (deps: PrivacyDeps) => ({
+const requestUpdates = (deps: PrivacyDeps) => ({
   /** Called when the state of an erasure run changes. */
   async erasureChanged(tx: Transaction, made: RunChange): Promise<void> {
     const row = made.requestId === null ? undefined : await lockedRequest(tx, made.requestId)
@@ -358,7 +358,7 @@ const privacyRequestsService = (deps: PrivacyDeps) => ({
   ...bulk(deps),
   ...erasuresList(deps),
   ...erasuresAhead(deps),
-  ...following(deps),
+  ...requestUpdates(deps),
   ...queueSummary(deps),
 })
 

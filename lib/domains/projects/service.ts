@@ -350,7 +350,7 @@ const projectProvenance = ({ db, ...ports }: Pick<ProjectPorts, 'db' | 'withChec
     })
     await confine(tx, project, reported, ports)
     await claimPlaces(ports, tx, actor, projectId, reported)
-    const stored = await store(tx, reported, { projectId, toldBy: actor.id, now })
+    const stored = await store(tx, reported, { projectId, reportedBy: actor.id, now })
     return {
       body: { data: { received: entries.length, stored, known: entries.length - stored } },
       resourceId: projectId,

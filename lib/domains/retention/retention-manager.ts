@@ -203,9 +203,9 @@ interface SweepPace {
 /** Returns the next batch size and pause. `best` is the least time per row so far. */
 export function nextPace({ rows, took }: Batch, best: number, othersPerSecond: number): SweepPace {
   const isBusy = othersPerSecond >= busyFrom
-  const aim = isBusy ? batchTime.amongOthers : batchTime.alone
+  const targetTime = isBusy ? batchTime.amongOthers : batchTime.alone
   // At least half and at most twice as many rows, because a single slow commit says little.
-  const scale = Math.min(2, Math.max(0.5, aim / Math.max(took, 1)))
+  const scale = Math.min(2, Math.max(0.5, targetTime / Math.max(took, 1)))
   // Rows that take longer than the best time compete with other work.
   const slowness = Math.min(slowest, Math.max(0, took / rows / Math.max(best, 0.001) - 1))
   const share = pauseShare.least + pauseShare.slowed * slowness ** 2

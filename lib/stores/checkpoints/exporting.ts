@@ -62,6 +62,6 @@ export async function threadPage(
   const rows = found.map(({ row, blob: bytes }) => ({ table, ...row, ...contentOf(row.type, bytes) }))
   const last = found.at(-1)
   if (last && found.length === rowsAtOnce) return { rows, next: { table, after: last.key } }
-  const following = threadTables[threadTables.indexOf(table) + 1]
-  return { rows, next: following && { table: following, after: [] } }
+  const nextTable = threadTables[threadTables.indexOf(table) + 1]
+  return { rows, next: nextTable && { table: nextTable, after: [] } }
 }

@@ -141,12 +141,12 @@ async function threadPage(
     if (unread) page.unread[unread] = (page.unread[unread] ?? 0) + 1
   }
   const last = stored.at(-1)
-  const following = threadTables[threadTables.indexOf(table) + 1]
+  const nextTable = threadTables[threadTables.indexOf(table) + 1]
   const next = last
     ? { table, after: last.key }
-    : following === undefined
+    : nextTable === undefined
       ? { memory: null }
-      : { table: following, after: null }
+      : { table: nextTable, after: null }
   return { ...page, next: JSON.stringify(next) }
 }
 

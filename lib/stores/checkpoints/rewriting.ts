@@ -3,7 +3,7 @@ import { isConstructed, isPlainObject, type JsonObject, type MessageFacts, messa
 import { PackedBytes, PackedExtension, PackedNumber } from './msgpack-values.ts'
 import { isDistinctiveText, isGenerated, placeholder, withoutId, withoutRuns } from './search-strings.ts'
 import { Unreadable } from './serialised.ts'
-import { type ErasedThreads, isErasedWith, isHolding, isPairThatGoes, isRemaining, partsOf } from './thread-scanner.ts'
+import { type ErasedThreads, isErasedPair, isErasedWith, isHolding, isRemaining, partsOf } from './thread-scanner.ts'
 
 /** How one value of a thread is rewritten. */
 export interface Rewriting {
@@ -113,7 +113,7 @@ function rewrittenText(walk: Walk, text: string, isOfDerived: boolean): unknown 
 }
 
 function rewrittenList(walk: Walk, items: readonly unknown[], key: string, isOfDerived: boolean): unknown {
-  if (isPairThatGoes(items, walk.erasedThreads)) return changed(walk, deleted)
+  if (isErasedPair(items, walk.erasedThreads)) return changed(walk, deleted)
   const [first, second] = items
   // [channel, value]: an update of a Command.
   if (items.length === 2 && typeof first === 'string' && typeof second === 'object' && second !== null) {

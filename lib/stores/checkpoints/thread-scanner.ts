@@ -34,7 +34,7 @@ export const isErasedWith = (
   (id !== undefined && erasedThreads.ids.has(id)) ||
   isSaid(text, erasedThreads) ||
   [...calls, ...answers].some((call) => erasedThreads.calls.has(call))
-export const isPairThatGoes = (value: readonly unknown[], erasedThreads: ErasedThreads): boolean => {
+export const isErasedPair = (value: readonly unknown[], erasedThreads: ErasedThreads): boolean => {
   const words = wordsOfPair(value)
   return words !== undefined && isSaid(words, erasedThreads)
 }

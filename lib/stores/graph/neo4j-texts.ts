@@ -245,7 +245,7 @@ export const neo4jEntitiesWithoutMentions = async (
   z.array(z.object({ uuid: z.string(), name: z.string() })).parse(await ask(bare, { group }))
 
 /** The order includes the group, as in the index. Otherwise Neo4j reads and sorts all later episodes for each of these. */
-const following = (time: string) => `UNWIND $ids AS id MATCH (a:Episodic {uuid: id}) WHERE a.group_id = $group
+const nextEpisodes = (time: string) => `UNWIND $ids AS id MATCH (a:Episodic {uuid: id}) WHERE a.group_id = $group
   CALL (a) { MATCH (e:Episodic) WHERE e.group_id = $group AND e.${time} >= a.${time} AND e.uuid <> a.uuid
     RETURN e.uuid AS uuid ORDER BY e.group_id, e.${time} LIMIT ${contextWindow} } RETURN DISTINCT uuid`
 /** A record without the properties of Graphiti's model that contain no text: times are the slowest to transfer. */
@@ -271,7 +271,7 @@ export async function neo4jTextsAfter(
   const asked = new Set(episodes)
   const after = new Set<string>()
   const next = await Promise.all(
-    ['valid_at', 'created_at'].map((time) => ask(following(time), { group, ids: episodes })),
+    ['valid_at', 'created_at'].map((time) => ask(nextEpisodes(time), { group, ids: episodes })),
   )
   for (const { uuid } of next.flat()) after.add(String(uuid))
   const ids = [...after].filter((uuid) => !asked.has(uuid))

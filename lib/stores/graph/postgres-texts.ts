@@ -221,11 +221,11 @@ const bare = `SELECT e.uuid, e.name FROM graph_entities e WHERE e.group_id = $1
 export const postgresEntitiesWithoutMentions = (tx: Transaction, group: string) =>
   queryWithin<{ uuid: string; name: string }>(tx, 'graph-bare-entities', bare, [group])
 
-const following = (time: string) => `SELECT n.uuid FROM asked a, LATERAL (
+const nextEpisodes = (time: string) => `SELECT n.uuid FROM asked a, LATERAL (
     SELECT e.uuid FROM graph_episodes e WHERE e.group_id = $1 AND e.${time} >= a.${time} AND e.uuid <> a.uuid
     ORDER BY e.${time} LIMIT ${contextWindow}) AS n`
 const exposed = `WITH asked AS MATERIALIZED (SELECT uuid, valid_at, created_at FROM graph_episodes WHERE group_id = $1 AND uuid = ANY($2::text[]))
-  SELECT DISTINCT f.uuid FROM (${following('valid_at')} UNION ALL ${following('created_at')}) AS f WHERE f.uuid <> ALL($2::text[])`
+  SELECT DISTINCT f.uuid FROM (${nextEpisodes('valid_at')} UNION ALL ${nextEpisodes('created_at')}) AS f WHERE f.uuid <> ALL($2::text[])`
 const [, entityPlace, factPlace] = textPlaces
 const exposedEntities = `SELECT ${columnsOf(entityPlace)} FROM graph_entities t WHERE t.group_id = $1 AND t.uuid IN (
     SELECT m.entity FROM graph_mentions m WHERE m.group_id = $1 AND m.episode = ANY($2::text[])) ORDER BY t.uuid`

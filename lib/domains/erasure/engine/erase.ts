@@ -35,11 +35,11 @@ import {
   endWaits,
   faultOf,
   isStillWaiting,
-  needing,
   recordRefusal,
   recordWait,
   refusalBy,
   unavailableStore,
+  withStore,
 } from './waits.ts'
 
 /** An id that can never be used again. */
@@ -284,7 +284,7 @@ async function search({ db, dataSources, now }: EngineDeps, free: RunScope): Pro
   const found: LateWrites[] = []
   for (const dataSource of dataSources.filter(({ late }) => late)) {
     const search = async (tx: Transaction) => (await dataSource.late?.(free, tx, now())) ?? []
-    const items = await needing(dataSource.store, () => db.transaction(search, timeFor(dataSource)))
+    const items = await withStore(dataSource.store, () => db.transaction(search, timeFor(dataSource)))
     if (items.length > 0) found.push({ dataSource, items })
   }
   return found
@@ -323,7 +323,7 @@ async function findLateWrites(deps: EngineDeps, runId: string): Promise<boolean>
   if (late.length === 0) return false
   // The ledger must know an item before it is erased.
   for (const { dataSource, items } of late)
-    await needing('ledger', () =>
+    await withStore('ledger', () =>
       ledger.append({ kind: 'items', id: record.run.receiptId, holder: dataSource.name, items }),
     )
   await sendBack(db, record.run, late)
@@ -340,7 +340,7 @@ async function eraseForATurn(deps: EngineDeps, runId: string, dataSource: DataSo
   let outcome: PageOutcome
   for (;;) {
     const began = performance.now()
-    outcome = await needing(dataSource.store, () =>
+    outcome = await withStore(dataSource.store, () =>
       db.transaction((tx) => eraseNextPage(deps, tx, runId, dataSource), timeFor(dataSource)),
     )
     const ended = performance.now()

@@ -12,9 +12,9 @@ import {
   erasurePageSize,
   isNobody,
   legalHoldCounts,
-  narrowed,
   nobody,
   type RunScope,
+  withoutHeld,
 } from '../runs/run-rules.ts'
 import type { EngineDeps } from './dependencies.ts'
 import {
@@ -54,7 +54,7 @@ export async function planTargetOf(
       ? { fingerprint, free: scope, kept: [] }
       : { fingerprint, free: null, kept: [{ hold, scope }] }
   }
-  const { free, kept } = narrowed(scope.subject, inForce)
+  const { free, kept } = withoutHeld(scope.subject, inForce)
   return {
     fingerprint,
     free: isNobody(free) ? null : { subject: free },

@@ -12,11 +12,11 @@ import {
   endWaits,
   faultOf,
   forgetReadWords,
-  needing,
   recordRefusal,
   recordWait,
   refusalBy,
   unavailableStore,
+  withStore,
 } from './waits.ts'
 
 export const recheckJob = 'erasure.recheck-run'
@@ -179,14 +179,14 @@ async function searchStores(deps: EngineDeps, runId: string): Promise<void> {
   let found = 0
   let left = 0
   for (const dataSource of dataSources.filter(({ isShared }) => isShared)) {
-    const one = await needing(dataSource.store, () => searchStoreAgain(deps, runId, dataSource))
+    const one = await withStore(dataSource.store, () => searchStoreAgain(deps, runId, dataSource))
     found += one.found
     left += one.left
   }
   interrupt('recheck.searched')
   // The stores' own data about the pages is deleted before the ids that identify it.
   if (found === 0)
-    for (const dataSource of dataSources) await needing(dataSource.store, async () => dataSource.forget?.(runId))
+    for (const dataSource of dataSources) await withStore(dataSource.store, async () => dataSource.forget?.(runId))
   await endSearch(deps, runId, { found, left })
   interrupt('recheck.after')
 }

@@ -12,7 +12,7 @@ import type { EngineDeps } from './dependencies.ts'
 import { lowerFence, raiseFence } from './lock.ts'
 import { dryRun, type PlanTarget, planOf, planTargetOf, type StepPlan, writeSteps } from './plan.ts'
 import { handOverFences } from './repository.ts'
-import { needing } from './waits.ts'
+import { withStore } from './waits.ts'
 
 /** A plan of a run. Workers on an older plan stop. */
 export interface RunPlan extends PlanTarget {
@@ -147,7 +147,7 @@ async function planSome(ordered: Ordered, plan: RunPlan, deps: EngineDeps): Prom
   const first = ordered[0]?.dataSource
   if (!first) return 0
   const gathered = first.isShared
-    ? await needing(first.store, () => db.transaction((tx) => planOf(first, plan, tx, now()), timeFor(first)))
+    ? await withStore(first.store, () => db.transaction((tx) => planOf(first, plan, tx, now()), timeFor(first)))
     : undefined
   const write = async (tx: Transaction) => {
     const run = await lockPlannedRun(tx, plan, deps)
@@ -163,7 +163,7 @@ async function planSome(ordered: Ordered, plan: RunPlan, deps: EngineDeps): Prom
     await writeSteps(tx, run.id, plans, { retainedBy: plan.free === null ? plan.kept[0]?.hold : undefined, now: now() })
     return plans.length
   }
-  return needing(first.store, () => db.transaction(write))
+  return withStore(first.store, () => db.transaction(write))
 }
 
 /**

@@ -59,11 +59,11 @@ import {
   endWaits,
   faultOf,
   isStillWaiting,
-  needing,
   recordRefusal,
   recordWait,
   refusalBy,
   unavailableStore,
+  withStore,
 } from './waits.ts'
 
 /** Each hold that is set meanwhile makes the plan outdated. After this many plans, the queue retries later. */
@@ -151,7 +151,7 @@ async function continuesUnderHolds(runId: string, deps: EngineDeps): Promise<boo
   }
   let changed = false
   for (const dataSource of dataSources)
-    changed ||= !(await needing(dataSource.store, () =>
+    changed ||= !(await withStore(dataSource.store, () =>
       db.transaction((tx) => isAsBefore(tx, dataSource), timeFor(dataSource)),
     ))
   await db.transaction(async (tx) => {
@@ -174,7 +174,7 @@ const isSame = (one: Readonly<Record<string, number>>, other: Readonly<Record<st
 async function planOnce(runId: string, deps: EngineDeps): Promise<'outdated' | undefined> {
   const { interrupt } = deps
   // The fence may need a new suppression key, which is appended to the ledger.
-  if (!(await needing('ledger', () => fenceRun(runId, deps)))) return undefined
+  if (!(await withStore('ledger', () => fenceRun(runId, deps)))) return undefined
   interrupt('start.fenced')
   const plan = await newPlan(runId, deps)
   if (!plan || plan === 'outdated') return plan
@@ -183,7 +183,7 @@ async function planOnce(runId: string, deps: EngineDeps): Promise<'outdated' | u
   if (made !== 'planned') return made
   interrupt('start.planned')
   if (!plan.isRetainedWhole) {
-    await needing('ledger', () => writeIntent(plan, deps))
+    await withStore('ledger', () => writeIntent(plan, deps))
     interrupt('start.intent')
   }
   if ((await (plan.isRetainedWhole ? holdRun : startSteps)(plan, deps)) === 'outdated') return 'outdated'

@@ -37,11 +37,11 @@ import {
   faultOf,
   forgetReadWords,
   isStillWaiting,
-  needing,
   recordRefusal,
   recordWait,
   refusalBy,
   unavailableStore,
+  withStore,
 } from './waits.ts'
 
 /**
@@ -189,7 +189,7 @@ export async function searchResidue(
     if (scope === null && items.length === 0) continue
     const search = () =>
       dataSource.residue(scope ?? { subject: nobody }, items, now(), dataSource.isShared ? words : undefined)
-    const residue = await needing(dataSource.store, search)
+    const residue = await withStore(dataSource.store, search)
     if (residue > 0) found.set(dataSource.name, residue)
   }
   return found
@@ -271,7 +271,7 @@ async function signReceipt(
 ): Promise<Receipt> {
   const { db, dataSources, facts, now } = deps
   // `residueIn` only queries the object store.
-  const inStores = await needing('objects', () => deps.residueIn(storesOf(steps)))
+  const inStores = await withStore('objects', () => deps.residueIn(storesOf(steps)))
   const isSearchedAgain = (await sharedSourcesOf(db.prisma, run.id, dataSources)).length > 0
   const { mentions, replaced } = await findMentions(run.id, deps)
   const at = now()
@@ -302,7 +302,7 @@ async function appendCommit({ id: runId, receiptId: id }: RunRow, steps: readonl
   const erased = Object.fromEntries(steps.map((step) => [step.holder, step.erased]))
   const noted = await words.noted(db.prisma, runId)
   const commit = { kind: 'commit', id, at: now().toISOString(), erased } as const
-  await needing('ledger', async () => {
+  await withStore('ledger', async () => {
     if (noted?.isChanged)
       await ledger.append({ kind: 'items', id, holder: fingerprintsRow, items: [noted.fingerprints] })
     await ledger.append(commit)

@@ -37,7 +37,7 @@ const isOutage = (error: unknown): boolean => Problem.is(error, 'unavailable') &
  * @throws StoreRefused when the store rejects requests until an operator intervenes
  * @throws StoreUnavailable when `work` throws the problem `unavailable`
  */
-export async function needing<T>(store: string, work: () => Promise<T>): Promise<T> {
+export async function withStore<T>(store: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {

@@ -12,7 +12,7 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import type { EngineDeps, StoredWords, WordsOfMany } from '../engine/dependencies.ts'
 import { noteMentions } from '../engine/plan.ts'
 import { withoutReused } from '../engine/recheck.ts'
-import { faultOf, forgetReadWords, needing, retainedErasures, runsToRead, unavailableStore } from '../engine/waits.ts'
+import { faultOf, forgetReadWords, retainedErasures, runsToRead, unavailableStore, withStore } from '../engine/waits.ts'
 import { attestationType, readingType } from '../receipts/receipt-rules.ts'
 import type { Signer } from '../receipts/signing.ts'
 import { readingLock } from '../repository.ts'
@@ -588,14 +588,14 @@ async function advance(
   // What the page erased before its process ended is erased again under the same key, so that the engine counts and logs it.
   const noted = await db.prisma.readingPage.findMany({ where: { readingId, holder: source.name } })
   for (const one of noted)
-    await needing(source.store, async () => erasePage(deps, source, one, words, await explained()))
-  const page = await needing(source.store, () => readPage(source, cursor, words))
+    await withStore(source.store, async () => erasePage(deps, source, one, words, await explained()))
+  const page = await withStore(source.store, () => readPage(source, cursor, words))
   deps.interrupt('read.page')
   const findings = [...page.findings.values()]
   const counts =
     findings.length === 0
       ? new Map<string, PageResult>()
-      : await needing(source.store, async () =>
+      : await withStore(source.store, async () =>
           eraseFindings(deps, source, { readingId, cursor, found: findings }, words, await explained()),
         )
   await db.transaction(async (tx) => {

@@ -10,11 +10,11 @@ import {
   legalHoldCounts,
   namedInLog,
   namedOnReceipt,
-  narrowed,
   recordIdOf,
   recordScopeOf,
   scopeKindOf,
   stageAt,
+  withoutHeld,
 } from './run-rules.ts'
 
 const dataSource = (name: string, store: string, stage: DataSource['stage']): DataSource => ({
@@ -110,7 +110,7 @@ describe('legal holds', () => {
     ],
   ] as const)('narrowed removes the held part of the subject for a hold: %s', (_what, account, agents, expected) => {
     const holds = { account, agents: new Map(agents.map(([agent, hold]) => [agent, hold])), fingerprint: '' }
-    expect(narrowed(subject, holds)).toEqual(expected)
+    expect(withoutHeld(subject, holds)).toEqual(expected)
   })
 
   it('narrowed assigns every agent to exactly one of "free" and "kept"', () => {
@@ -118,7 +118,7 @@ describe('legal holds', () => {
     fc.assert(
       fc.property(ids, fc.func(fc.boolean()), fc.option(fc.constant('h0')), (agents, isHeld, account) => {
         const held = new Map(agents.filter((agent) => isHeld(agent)).map((agent) => [agent, `h-${agent}`]))
-        const { free, kept } = narrowed({ account: 'usr_1', agents }, { account, agents: held, fingerprint: '' })
+        const { free, kept } = withoutHeld({ account: 'usr_1', agents }, { account, agents: held, fingerprint: '' })
         expect([...free.agents, ...kept.flatMap(({ part }) => part.agents)].sort()).toEqual([...agents].sort())
         expect(free.account === null).toBe(account !== null)
       }),

@@ -77,7 +77,7 @@ export const participating = (participants: readonly string[] = []): Pick<Subjec
  * Returns which parts of the subject may be erased, and which are under their own hold. A hold on the person covers all
  * agents of the person.
  */
-export function narrowed(
+export function withoutHeld(
   subject: Subject,
   holds: Omit<HoldsInForce, 'fingerprint'> & { fingerprint?: string },
 ): { free: Subject; kept: { hold: string; part: Subject }[] } {

@@ -11,7 +11,7 @@ import { hasCopiesToFetch } from '../execution/execution.ts'
 import { makeRequestLink, openContact, type RequestLinkPurpose } from '../filing/links.ts'
 import { statusPageOf } from '../form/rules.ts'
 import type { Agents, PrivacyDeps, RequestContact, RequestLocale } from '../ports.ts'
-import { countNeedingAttention } from '../repository.ts'
+import { countRequestsForAttention } from '../repository.ts'
 import {
   addressJob,
   GraceName,
@@ -209,8 +209,11 @@ export async function notifyAdmins({ people }: Pick<PrivacyDeps, 'people'>, tx: 
 }
 
 /** The numbers of requests that are nearly due, overdue or failed. */
-async function needingAttention(db: Database, now: Date): Promise<{ near: number; overdue: number; failed: number }> {
-  const [counts] = await countNeedingAttention(db, { now })
+async function requestsForAttention(
+  db: Database,
+  now: Date,
+): Promise<{ near: number; overdue: number; failed: number }> {
+  const [counts] = await countRequestsForAttention(db, { now })
   return counts ?? { near: 0, overdue: 0, failed: 0 }
 }
 
@@ -219,7 +222,7 @@ export async function dueSectionAt(
   { db, origin }: Pick<PrivacyDeps, 'db' | 'origin'>,
   now: Date,
 ): Promise<((locale: RequestLocale) => EmailSections[number]) | undefined> {
-  const counts = await needingAttention(db, now)
+  const counts = await requestsForAttention(db, now)
   if (counts.near + counts.overdue + counts.failed === 0) return undefined
   return (locale) => dueSection(locale, { ...counts, page: `${origin}/admin/requests?open=true&sort=due` })
 }
@@ -230,7 +233,7 @@ const notifyAdmin = ({ db, origin, sendToAdmin }: Pick<PrivacyDeps, 'db' | 'orig
     name: notifyAdminJob,
     payload: z.strictObject({ accountId: z.string() }),
     async run({ now }, { accountId }) {
-      const counts = await needingAttention(db, now)
+      const counts = await requestsForAttention(db, now)
       await sendToAdmin(accountId, (locale) =>
         dueSection(locale, { ...counts, page: `${origin}/admin/requests?open=true&sort=due` }),
       )

@@ -371,7 +371,7 @@ const isOfItself = (row: RequestRow): boolean =>
 
 /** Sends no email to the owner and therefore deletes the address immediately. */
 function withoutEmail(work: RequestWork, row: RequestRow): Promise<RequestRow> {
-  work.told.delete(row.id)
+  work.eventsToEmail.delete(row.id)
   return work.tx.privacyRequest.update({ where: { id: row.id }, data: { contact: null }, include: withParts })
 }
 

@@ -31,7 +31,7 @@ import {
   withParts,
   workOf,
 } from '../requests.ts'
-import { isClosed, receivedAtMost } from '../rules.ts'
+import { isClosed, maxReceivedAge } from '../rules.ts'
 import {
   adminView,
   besideOf,
@@ -182,7 +182,7 @@ const fileForRequester = (deps: PrivacyDeps) =>
   mutation(fileForSubject, async (ctx, { body }) => {
     checkFiling(body, body.agent_id !== undefined)
     if (body.received_at > ctx.now) throw invalid(['received_at'], 'is in the future')
-    if (ctx.now.getTime() - body.received_at.getTime() > receivedAtMost)
+    if (ctx.now.getTime() - body.received_at.getTime() > maxReceivedAge)
       throw invalid(['received_at'], 'is more than 60 days ago')
     const work = workOf(ctx, 'admin')
     const filed = await fileRequestIn(deps, work, {

@@ -210,7 +210,7 @@ export async function makeMessage(
   const reported = reportedPointersOf(id, body)
   await confine(tx, project, reported, ports)
   await claimPlaces(ports, tx, actor, project.id, reported)
-  await store(tx, [...reported, ...defaultsOf(id)], { projectId: project.id, toldBy: actor.id, now })
+  await store(tx, [...reported, ...defaultsOf(id)], { projectId: project.id, reportedBy: actor.id, now })
   return { id, author }
 }
 
@@ -423,7 +423,7 @@ async function storeRow(
   { mediaType, bytes, sha256, key: objectKey }: Uploaded,
 ): Promise<AttachmentView> {
   await tx.attachment.create({ data: { id, messageId, name, mediaType, bytes, sha256, objectKey, createdAt: now } })
-  await store(tx, [objectPointer(messageId, 'message', objectKey)], { projectId, toldBy: actor.id, now })
+  await store(tx, [objectPointer(messageId, 'message', objectKey)], { projectId, reportedBy: actor.id, now })
   await pipeline.auditWithin(tx, {
     action: 'create',
     actorId: actor.id,

@@ -176,7 +176,7 @@ export async function storeDocument(
       const reported = reportedPointersOfDocument(id, given)
       await confine(tx, project, reported, ports)
       await claimPlaces(ports, tx, actor, projectId, reported)
-      await store(tx, [...reported, objectPointer(id, 'document', key)], { projectId, toldBy: actor.id, now })
+      await store(tx, [...reported, objectPointer(id, 'document', key)], { projectId, reportedBy: actor.id, now })
       await ctx.pipeline.auditWithin(tx, {
         action: 'create',
         actorId: actor.id,

@@ -127,7 +127,7 @@ async function addPointers(
   if (reported.length === 0) return
   await confine(tx, project, reported, ports)
   await claimPlaces(ports, tx, actor, project.id, reported)
-  await store(tx, reported, { projectId: project.id, toldBy: actor.id, now })
+  await store(tx, reported, { projectId: project.id, reportedBy: actor.id, now })
 }
 
 /** Stores a line, or skips it if it is already stored identically. @throws {Problem} those of the record that it describes */

@@ -164,7 +164,7 @@ export async function confine(
 export async function store(
   tx: Transaction,
   reported: readonly ReportedPointer[],
-  { projectId, toldBy, now }: { projectId: string; toldBy: string; now: Date },
+  { projectId, reportedBy, now }: { projectId: string; reportedBy: string; now: Date },
 ): Promise<number> {
   // Merge equal pointers with their facts, because one statement cannot update a row twice.
   const once = new Map<string, ReportedPointer & { place: string; ended: string[] }>()
@@ -173,7 +173,7 @@ export async function store(
     once.set(key, { ...entry, place, ended: [...new Set([...(once.get(key)?.ended ?? []), ...ended])] })
   }
   const rows = [...once.values()].map((entry) => ({ ...entry, id: newId('prov') }))
-  const made = await storePointers(tx, { rows, project: projectId, reporter: toldBy, now })
+  const made = await storePointers(tx, { rows, project: projectId, reporter: reportedBy, now })
   return made.filter(({ is_new }) => is_new).length
 }
 
