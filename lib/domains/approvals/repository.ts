@@ -102,12 +102,6 @@ export const expireProposals = statement('approvals.expire', {
   sql: `UPDATE approval_proposals SET status = 'expired', content = NULL
     WHERE status IN ('waiting', 'approved') AND expires_at <= $now RETURNING id, operation`,
 })
-export const deleteOldProposals = statement('approvals.purge', {
-  takes: { before: 'timestamptz' },
-  returns: 'count',
-  sql: 'DELETE FROM approval_proposals WHERE expires_at < $before',
-})
-
 // Personal data
 
 /** SQL condition: the account proposed or decided it, or it is about the account or one of the agents. */

@@ -35,7 +35,6 @@ import {
 import {
   closeProposal,
   countProposed,
-  deleteOldProposals,
   deleteProposals,
   expireProposals,
   lockedOpenProposals,
@@ -542,7 +541,8 @@ export const approvalsModule = ({
             })),
           )
         })
-        await deleteOldProposals(db, { before: new Date(now.getTime() - closedProposalRetention) })
+        const before = new Date(now.getTime() - closedProposalRetention)
+        await db.prisma.approvalProposal.deleteMany({ where: { expiresAt: { lt: before } } })
       },
     }),
   ],

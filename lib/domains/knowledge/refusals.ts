@@ -4,7 +4,7 @@ import type { Actor, Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { agentsUnderReview, insertRejection } from './moderation/repository.ts'
+import { agentsUnderReview } from './moderation/repository.ts'
 import { idsOfOrganisation } from './repository.ts'
 
 export interface ChosenIdPorts {
@@ -94,7 +94,7 @@ export async function refusedIds(
 }
 
 const record = (db: Database, agent: string, now: Date, stage: string) =>
-  insertRejection(db, { id: newId('rej'), agent, now, stage })
+  db.prisma.contentRejection.create({ data: { id: newId('rej'), agentId: agent, at: now, stage } })
 
 /** Converts a {@link SanitizationError} to a refusal with stage, field and position, never the content. */
 export const rejectionOf = (

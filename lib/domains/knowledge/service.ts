@@ -20,7 +20,6 @@ import {
   prepareUnit,
   quarantinedForReview,
 } from './contribution.ts'
-import { eraseRow } from './erasure/erase-record.ts'
 import { referenceDecisions, referencesDataSource } from './erasure/references.ts'
 import { expertsOfStoredVersions, lockErasableUnit } from './erasure/repository.ts'
 import type { AuthorPseudonym, ErasedAgents } from './erasure/suppression.ts'
@@ -28,7 +27,6 @@ import { knowledgeExporters } from './exporters.ts'
 import { skillImporter, unitImporter } from './imports.ts'
 import { inspection, records } from './inspection/service.ts'
 import { changedPaths, isJsonObject, type JsonMembers, mergePatch } from './merge-patch.ts'
-import { deleteRejectionsBefore } from './moderation/repository.ts'
 import { quarantineEntry, quarantineReported, reporting, review, safetyService } from './moderation/service.ts'
 import {
   knowledgeExpiry,
@@ -56,6 +54,7 @@ import { skillsService } from './skills/service.ts'
 import { sopsService } from './sops/service.ts'
 import {
   erasedOrNotFound,
+  eraseRow,
   etagOf,
   type KnowledgeDeps,
   knowledgeReaderOf,
@@ -255,7 +254,8 @@ const knowledgeJobs = (db: Database) => [
     payload: z.unknown(),
     cron: '31 * * * *',
     async run(ctx) {
-      await deleteRejectionsBefore(db, { before: new Date(ctx.now.getTime() - rejectionRetention) })
+      const before = new Date(ctx.now.getTime() - rejectionRetention)
+      await db.prisma.contentRejection.deleteMany({ where: { at: { lt: before } } })
     },
   }),
   job({

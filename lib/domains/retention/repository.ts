@@ -75,20 +75,6 @@ export const sweepLock = statement('retention.sweep-lock', {
   sql: (scope: keyof typeof lockScopes) => `SELECT ${lockScopes[scope]}(hashtext('retention_sweep')) AS done`,
 })
 
-/** Closes sweeps whose process has died. */
-export const interruptOpenSweeps = statement('retention.interrupt-open', {
-  takes: { now: 'timestamptz' },
-  returns: 'count',
-  sql: 'UPDATE retention_sweeps SET finished_at = $now, interrupted = true WHERE finished_at IS NULL',
-})
-
-export const interruptSweep = statement('retention.interrupt', {
-  takes: { id: 'text', now: 'timestamptz' },
-  returns: 'count',
-  isPrepared: true,
-  sql: 'UPDATE retention_sweeps SET finished_at = $now, interrupted = true WHERE id = $id AND finished_at IS NULL',
-})
-
 export const insertSweep = statement('retention.insert', {
   takes: { id: 'text', trigger: 'text', requested_by: 'text', policy: 'jsonb', now: 'timestamptz' },
   returns: 'count',

@@ -15,8 +15,6 @@ import {
   deleteExpiredBatch,
   finishSweep,
   insertSweep,
-  interruptOpenSweeps,
-  interruptSweep,
   lockHoldsForSweep,
   lockSweepStart,
   newestUnfinishedSweep,
@@ -305,7 +303,7 @@ export class RetentionManager {
     const [lock] = await sweepLock(tx, {}, 'transaction')
     if (!lock?.done) throw active(open?.id)
     // Without a lock, an open sweep has no process any more.
-    await interruptOpenSweeps(tx, { now })
+    await tx.retentionSweep.updateMany({ where: { finishedAt: null }, data: { finishedAt: now, interrupted: true } })
     const id = newId('swp')
     await insertSweep(tx, { id, trigger, requested_by: requestedBy, policy: this.#periods, now })
     return id
@@ -368,6 +366,7 @@ export class RetentionManager {
   /** Closes a failed sweep. If the database does not answer, the next sweep closes it. */
   async #close(id: string): Promise<void> {
     const { db, clock } = this.#stores
-    await interruptSweep(db, { id, now: clock.now() }).catch(() => undefined)
+    const interruption = { where: { id, finishedAt: null }, data: { finishedAt: clock.now(), interrupted: true } }
+    await db.prisma.retentionSweep.updateMany(interruption).catch(() => undefined)
   }
 }

@@ -8,18 +8,6 @@ import { isHeardSql, voteIdentitySql } from '../votes/vote-identity.ts'
 export const countedTo = 1_001
 const [maxReports, maxAgents] = [20, 50]
 
-export const insertRejection = statement('knowledge.insert-rejection', {
-  takes: { id: 'text', agent: 'text', now: 'timestamptz', stage: 'text' },
-  returns: 'count',
-  isPrepared: true,
-  sql: 'INSERT INTO content_rejections (id, agent_id, at, stage) VALUES ($id, $agent, $now, $stage)',
-})
-export const deleteRejectionsBefore = statement('knowledge.delete-rejections-before', {
-  takes: { before: 'timestamptz' },
-  returns: 'count',
-  isPrepared: true,
-  sql: 'DELETE FROM content_rejections WHERE at < $before',
-})
 /** Those of the agents with enough rejections since that time for quarantine. */
 export const agentsUnderReview = statement('knowledge.agents-under-review', {
   takes: { agents: 'text[]', since: 'timestamptz' },
@@ -138,11 +126,6 @@ export const lockForReview = statement('knowledge.lock-for-review', {
          FROM skills WHERE id = $id FOR NO KEY UPDATE`
       : `SELECT agent_id, type::text, original_author IS NOT NULL AS imported, quarantined_at IS NOT NULL AS quarantined
          FROM units WHERE id = $id FOR NO KEY UPDATE`,
-})
-export const settleReports = statement('knowledge.settle-reports', {
-  takes: { unit: 'text', now: 'timestamptz' },
-  returns: 'count',
-  sql: 'UPDATE unit_reports SET settled_at = $now WHERE unit_id = $unit AND settled_at IS NULL',
 })
 export const releaseFromQuarantine = statement('knowledge.release-from-quarantine', {
   takes: { id: 'text' },

@@ -24,7 +24,6 @@ import {
   rejectionsByPoint,
   releaseFromQuarantine,
   reportedUnits,
-  settleReports,
 } from './repository.ts'
 import { rejectionPeriods, rejectionPointsOf, rejectionStatusOf } from './safety-rules.ts'
 
@@ -121,7 +120,8 @@ export const review = ({ db }: Pick<KnowledgeDeps, 'db'>) => ({
     const [row] = await lockForReview(tx, { id }, kind)
     if (!row) throw new Problem('not_found', 'No unit or skill with this id exists.')
     if (!row.quarantined) throw new Problem('conflict', 'This record is not in quarantine. Nothing was changed.')
-    const settled = isSkill ? 0 : await settleReports(tx, { unit: id, now })
+    const open = { where: { unitId: id, settledAt: null }, data: { settledAt: now } }
+    const settled = isSkill ? 0 : (await tx.unitReport.updateMany(open)).count
     const isReleased = decision === 'release'
     if (isReleased) {
       await releaseFromQuarantine(tx, { id }, kind)

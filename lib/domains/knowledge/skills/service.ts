@@ -6,13 +6,13 @@ import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, type Reply, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { contributorOf, quarantinedForReview } from '../contribution.ts'
-import { eraseRow } from '../erasure/erase-record.ts'
 import { lockErasableSkill } from '../erasure/repository.ts'
 import { isUnderReview, recordingRejection } from '../refusals.ts'
 import { searchPage } from '../search/paging.ts'
 import { snippetOf } from '../search/snippet.ts'
 import {
   erasedOrNotFound,
+  eraseRow,
   type KnowledgeDeps,
   knowledgeReaderOf,
   namedAfterCommit,
