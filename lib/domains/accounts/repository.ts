@@ -1,7 +1,7 @@
 import { sealedPurposes } from '#lib/config/secret.ts'
 import { maxNamesCompared } from '#lib/kernel/name-search.ts'
 import type { RestrictionReason } from '#lib/kernel/restriction.ts'
-import { accountRows } from '#lib/stores/postgres/account-rows.ts'
+import { accountRows } from '#lib/stores/postgres/personal-tables.ts'
 import type { SealedColumn } from '#lib/stores/postgres/sealed-column.ts'
 import { statement, typed } from '#lib/stores/postgres/statement.ts'
 import type { EmailDelivery, EmailKind } from './email-choices/rules.ts'

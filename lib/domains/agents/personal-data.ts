@@ -8,7 +8,7 @@ import type { Exporter } from '#lib/kernel/exporter.ts'
 import { receiptText } from '#lib/kernel/receipt-texts.ts'
 import { adminChanges } from '#lib/stores/postgres/admin-changes.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { preferIndexes, rowsOfAgents } from '#lib/stores/postgres/personal-rows.ts'
+import { preferIndexes, rowsOfAgents } from '#lib/stores/postgres/personal-tables.ts'
 import { jsonObject, openedPages, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
 import { bodyOf, type DocumentKeys, titleOf } from './life/document-seals.ts'
 import {

@@ -1,6 +1,6 @@
 import type { SqlRow, Statement, Transaction } from '#lib/kernel/context.ts'
-import { accountRows } from '#lib/stores/postgres/account-rows.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { accountRows } from '#lib/stores/postgres/personal-tables.ts'
 import { type Queryable, statement, statementRunner, typed, type ValuesOf } from '#lib/stores/postgres/statement.ts'
 
 export const auditColumns = 'id, at, action, agent_id, resource_type, resource_id, ip, details'

@@ -7,7 +7,7 @@ import { pageOf, parseCursor } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { holdingOf, preferIndexes, rowsOfAgents, sumRemaining } from '#lib/stores/postgres/personal-rows.ts'
+import { holdingOf, preferIndexes, rowsOfAgents, sumRemaining } from '#lib/stores/postgres/personal-tables.ts'
 import { jsonObject, openedPages, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
 import {
   acknowledgeDeltas,

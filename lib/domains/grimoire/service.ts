@@ -18,7 +18,7 @@ import { notePurge } from '#lib/kernel/purging.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import { agentsUnderLegalHold, lockHolds } from '#lib/stores/postgres/agents-under-legal-hold.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { rowsOfAgents } from '#lib/stores/postgres/personal-rows.ts'
+import { rowsOfAgents } from '#lib/stores/postgres/personal-tables.ts'
 import { jsonObject, openedPages, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
 import {
   addEntry,

@@ -6,7 +6,7 @@ import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import type { Exporter, ExportPage, PersonExporter } from '#lib/kernel/exporter.ts'
 import { adminChanges } from '#lib/stores/postgres/admin-changes.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { holdingOf, plannedOf, sumRemaining } from '#lib/stores/postgres/personal-rows.ts'
+import { holdingOf, plannedOf, sumRemaining } from '#lib/stores/postgres/personal-tables.ts'
 import { jsonObject, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
 import type { SealedColumn } from '#lib/stores/postgres/sealed-column.ts'
 import {

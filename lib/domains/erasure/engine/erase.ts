@@ -6,7 +6,7 @@ import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { preferIndexes } from '#lib/stores/postgres/personal-rows.ts'
+import { preferIndexes } from '#lib/stores/postgres/personal-tables.ts'
 import { addedUp, attemptLimit, dueSteps, longestRetry, type RunScope, restAfter, stageAt } from '../runs/run-rules.ts'
 import {
   advanceRun,

@@ -11,7 +11,7 @@ import {
   plannedOf,
   preferIndexes,
   sumRemaining,
-} from '#lib/stores/postgres/personal-rows.ts'
+} from '#lib/stores/postgres/personal-tables.ts'
 import { scopePart, scopeSubject, untilErased } from '../legal-holds.ts'
 import {
   countErasableParticipants,

@@ -1,6 +1,6 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { ErasedRunMatch } from '#lib/kernel/data-source.ts'
-import { preferIndexes } from '#lib/stores/postgres/personal-rows.ts'
+import { preferIndexes } from '#lib/stores/postgres/personal-tables.ts'
 import { viewsOf } from '#lib/text/views.ts'
 import { endOfRun, tokenize } from '#lib/text/words.ts'
 import { mergeSpans } from './fingerprints.ts'
