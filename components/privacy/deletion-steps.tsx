@@ -1,20 +1,276 @@
 'use client'
 
-import { useTranslations } from 'next-intl'
-import { type ReactNode, useEffect, useRef } from 'react'
+import { useRouter } from 'next/navigation'
+import { useFormatter, useNow, useTranslations } from 'next-intl'
+import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react'
+import { useApiQuery } from '#components/frame/api-query.ts'
 import { parseAsStringLiteral } from '#components/frame/query-parsers.ts'
 import { useQueryStates } from '#components/frame/query-state.ts'
+import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
-import { Checkbox } from '#components/ui/field.tsx'
+import { useCurrentTime } from '#components/ui/current-time.ts'
+import { FactList } from '#components/ui/facts.tsx'
+import { Checkbox, Choice, Field } from '#components/ui/field.tsx'
 import { Stepper } from '#components/ui/stepper.tsx'
 import { PlainLink } from '#components/ui/text-link.tsx'
-import { graces } from '#lib/domains/privacy-requests/rules.ts'
-import { DeletionConfirm } from './deletion-confirm.tsx'
-import { DeletionCopy } from './deletion-copy.tsx'
-import { type Consequences, copyChoices, deletionSteps, nameChoices } from './deletion-rules.ts'
-import type { GraceRules } from './deletion-start.tsx'
-import type { Exports } from './export-desk.tsx'
-import type { PasswordIdentity } from './identity-field.tsx'
+import { Time } from '#components/ui/time.tsx'
+import type { ExportView } from '#lib/domains/exports/contract.ts'
+import { type Grace, graces } from '#lib/domains/privacy-requests/rules.ts'
+import { AgentExport } from './agent-export.tsx'
+import {
+  beginsAt,
+  type Consequences,
+  type CopyChoice,
+  copyChoices,
+  deletionSteps,
+  isDeleteWord,
+  nameChoices,
+} from './deletion-rules.ts'
+import { ExportDesk, type Exports, exportsAt } from './export-desk.tsx'
+import { exportSizeOf, filesToFetch } from './export-rules.ts'
+import { filedDeletionQuery } from './filed-deletion-rules.ts'
+import { useFiling } from './filing.ts'
+import { IdentityField, LostFactor, type PasswordIdentity } from './identity-field.tsx'
+import { RefusalNote } from './refusal.tsx'
+
+/** Whether tokens and sign-in keep working during the grace period, as configured for this installation. */
+interface GraceRules {
+  tokens: 'stop' | 'keep'
+  signIn: 'stop' | 'keep'
+}
+interface DeletionStartProps extends GraceRules {
+  grace: Grace
+  onGrace: (grace: Grace) => void
+  /** The deletion waits until the copy is downloaded or expires. */
+  withCopy: boolean
+  isOfAgent: boolean
+}
+
+/** When the deletion starts, and what works until then. */
+function DeletionStart({ grace, onGrace, withCopy, tokens, signIn, isOfAgent }: DeletionStartProps) {
+  const t = useTranslations('deletion.when')
+  const now = useCurrentTime(10_000)
+  const whom = isOfAgent ? 'agent' : 'person'
+  return (
+    <div className="grid gap-3">
+      <Choice
+        label={t('label')}
+        name="grace"
+        isInRow
+        value={grace}
+        onChange={onGrace}
+        options={graces.map((value) => ({ value, title: t(`graces.${value}`) }))}
+      />
+      <div aria-live="polite" className="grid gap-1">
+        {grace === 'now' && !withCopy ? (
+          <p className="font-medium">{t('now', { whom })}</p>
+        ) : (
+          <p>
+            {grace === 'now'
+              ? t('afterCopy')
+              : t.rich('at', { time: () => <Time at={beginsAt(grace, now).toISOString()} /> })}{' '}
+            {t(`tokens.${tokens}`, { whom })} {!isOfAgent && t(`signIn.${signIn}`)}
+          </p>
+        )}
+        <p className="text-sm text-quiet">{t('done')}</p>
+      </div>
+    </div>
+  )
+}
+
+interface DeletionSummaryProps {
+  numbers: Consequences
+  withCopy: boolean
+  redacts: boolean
+}
+
+/** What the button of the last step does, repeated in a few lines. */
+function DeletionSummary({ numbers, withCopy, redacts }: DeletionSummaryProps) {
+  const t = useTranslations('deletion.confirm')
+  const { gone, changed, held } = numbers
+  const facts: (readonly [string, string])[] = [
+    [t('facts.gone'), t('gone', { count: gone })],
+    ...(changed > 0 ? [[t('facts.changed'), t('changed', { count: changed })] as const] : []),
+    ...(held > 0 ? [[t('facts.held'), t('held', { count: held })] as const] : []),
+    ...(withCopy ? [[t('facts.copy'), t('copyFirst')] as const] : []),
+    ...(redacts ? [[t('facts.names'), t('names')] as const] : []),
+  ]
+  return (
+    <div className="rounded-box border border-line bg-raised p-4">
+      <FactList facts={facts} />
+    </div>
+  )
+}
+
+interface DeletionCopyProps {
+  exported: Exports
+  agent: { id: string; name: string } | undefined
+  copy: CopyChoice
+  onCopy: (copy: CopyChoice) => void
+}
+
+/** The step before a deletion: whether to take a copy, with the request or right away. */
+function DeletionCopy({ agent, ...props }: DeletionCopyProps) {
+  return agent ? <AgentExport agent={agent} /> : <PersonCopy {...props} />
+}
+
+function PersonCopy({ exported, copy, onCopy }: Omit<DeletionCopyProps, 'agent'>) {
+  const t = useTranslations('deletion.copy')
+  const now = useNow({ updateInterval: 30_000 })
+  const { data } = useApiQuery(exportsAt, {}, { initial: exported }).data ?? exported
+  const isGoing = data.some(({ state }) => state === 'queued' || state === 'running')
+  const [seen, setSeen] = useState<ReadonlySet<string>>(new Set())
+  const files = filesToFetch(data, seen, now)
+  if (files.some(({ id }) => !seen.has(id))) setSeen(new Set(files.map(({ id }) => id)))
+  return (
+    <>
+      {files.length > 0 && <FilesToFetch files={files} />}
+      <Choice
+        label={t('label')}
+        isLabelHidden
+        name="copy"
+        value={copy}
+        onChange={onCopy}
+        options={copyChoices.map((value) => ({
+          value,
+          title: t(value === 'none' && files.length > 0 ? 'none.ready' : `${value}.title`),
+          ...(value === 'with' && { text: t('with.text') }),
+        }))}
+      />
+      <ExportDesk initial={exported} isBrief />
+      {isGoing && <p className="text-sm text-quiet">{t('preparing')}</p>}
+    </>
+  )
+}
+
+/** Prepared files that the deletion, or the end of their retention, deletes. */
+function FilesToFetch({ files }: { files: readonly ExportView[] }) {
+  const t = useTranslations('deletion.copy.files')
+  const count = files.filter(({ downloaded_at: at }) => at === null).length
+  return (
+    <Alert tone={count > 0 ? 'warning' : 'done'} title={t('title', { count })}>
+      {files.map((file) => (
+        <FileToFetch key={file.id} file={file} />
+      ))}
+    </Alert>
+  )
+}
+
+function FileToFetch({ file: { id, scope, bytes, expires_at: until, downloaded_at: at } }: { file: ExportView }) {
+  const t = useTranslations('deletion.copy.files')
+  const exports = useTranslations('exports')
+  const format = useFormatter()
+  const { value, unit } = exportSizeOf(bytes ?? 0)
+  const size = format.number(value, { style: 'unit', unit, unitDisplay: 'short', maximumFractionDigits: 1 })
+  return (
+    <div>
+      <PlainLink
+        href={`/api/privacy/exports/${id}/file`}
+        download
+        aria-label={exports('downloadNamed', { what: exports(`scopes.${scope}`), size })}
+      >
+        {exports('download')}
+      </PlainLink>
+      <p>
+        {at === null
+          ? until !== null && t.rich('until', { time: () => <Time at={until} /> })
+          : exports.rich('fetched', { time: () => <Time at={at} /> })}
+      </p>
+    </div>
+  )
+}
+
+interface DeletionConfirmProps extends GraceRules {
+  numbers: Consequences
+  grace: Grace
+  onGrace: (grace: Grace) => void
+  copy: CopyChoice
+  /** The person's name is removed from records that other people wrote in graphs. */
+  redacts: boolean
+  agentId: string | undefined
+  identity: PasswordIdentity
+  isAdmin: boolean
+}
+
+/** Repeats what is deleted and when, asks for the confirmation word and the password, and files the request once. */
+function DeletionConfirm({ numbers, onGrace, tokens, signIn, ...props }: DeletionConfirmProps) {
+  const { grace, agentId, identity, isAdmin, redacts } = props
+  const t = useTranslations('deletion.confirm')
+  const { filing, file, isSent, withCopy } = useDeletion(props)
+  const [word, setWord] = useState('')
+  const [isMismatch, setMismatch] = useState(false)
+  const expected = t('word')
+
+  const send = (form: HTMLFormElement | null, byLink: boolean) => {
+    if (isSent) return
+    const isRight = isDeleteWord(word)
+    setMismatch(!isRight)
+    if (isRight) file(byLink)
+    else form?.querySelector<HTMLInputElement>('input[name=word]')?.focus()
+  }
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    send(event.currentTarget, false)
+  }
+  const isBusy = filing.isPending || isSent
+  return (
+    <form method="post" onSubmit={submit} noValidate className="grid gap-5" aria-label={t('title')}>
+      <DeletionSummary numbers={numbers} withCopy={withCopy} redacts={redacts} />
+      <DeletionStart {...{ grace, onGrace, withCopy, tokens, signIn }} isOfAgent={agentId !== undefined} />
+      <RefusalNote error={filing.refusal} words="deletion" {...(isAdmin && !agentId && { conflict: 'lastAdmin' })} />
+      <Field
+        label={t('type', { word: expected })}
+        error={isMismatch && !isDeleteWord(word) ? t('mismatch', { word: expected }) : undefined}
+        name="word"
+        autoComplete="off"
+        autoCapitalize="characters"
+        spellCheck={false}
+        maxLength={20}
+        value={word}
+        onChange={({ target }) => setWord(target.value)}
+        className="sm:max-w-96"
+      />
+      <IdentityField {...identity} input={filing.input} fault={filing.fault} />
+      {filing.isUnconfirmed && (
+        <LostFactor email={identity.email} isPending={isBusy} onLink={(form) => send(form, true)} />
+      )}
+      <Button type="submit" tone="danger" aria-disabled={isBusy} className="justify-self-start">
+        {isBusy ? t('busy') : t(!identity.hasPassword ? 'link' : agentId === undefined ? 'button' : 'buttonAgent')}
+      </Button>
+    </form>
+  )
+}
+
+/** Files the deletion once. Its result has its own address, which needs no session. */
+function useDeletion({
+  grace,
+  copy,
+  redacts,
+  agentId,
+  identity,
+}: Pick<DeletionConfirmProps, 'grace' | 'copy' | 'redacts' | 'agentId' | 'identity'>) {
+  const router = useRouter()
+  const filing = useFiling({ hasPassword: identity.hasPassword, isQuiet: true })
+  const [isSent, setSent] = useState(false)
+  const withCopy = copy === 'with' && agentId === undefined
+  const file = (byLink: boolean) =>
+    filing.file(
+      {
+        kinds: withCopy ? ['access', 'erasure'] : ['erasure'],
+        grace,
+        ...(redacts && { redact: true }),
+        ...(agentId !== undefined && { agent_id: agentId }),
+      },
+      ({ data, joined }) => {
+        setSent(true)
+        const isJoined = joined.some(({ kind }) => kind === 'erasure')
+        router.replace(`/settings/privacy/delete?${filedDeletionQuery(data, { agent: agentId, isJoined })}`)
+        router.refresh()
+      },
+      { byLink },
+    )
+  return { filing, file, isSent, withCopy }
+}
 
 interface DeletionStepsProps extends GraceRules {
   /** The consequences, in words. */
