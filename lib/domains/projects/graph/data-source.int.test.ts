@@ -305,7 +305,7 @@ describe('data of other projects', () => {
           sourceId: message,
           store: 'graph',
           ref,
-          reportedBy: 'somebody',
+          toldBy: 'somebody',
           at: now,
         },
       })
