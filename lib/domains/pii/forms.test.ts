@@ -118,6 +118,27 @@ describe('credentials', () => {
   })
 })
 
+it.each([
+  ['a routing key of PagerDuty', 'api_key', () => `PAGERDUTY_ROUTING_KEY=${some(32, hex)}`],
+  ['an assignment in R', 'api_key', () => `api_token <- "${some(32)}"`],
+  ['a resource of Android', 'api_key', () => `<string name="api_key">${some(32)}</string>`],
+  ['a password of RabbitMQ', 'api_key', () => `rabbitmqctl add_user bob ${some(9)}7x`],
+  ['a key of WireGuard in a command', 'private_key', () => `wg set wg0 private-key <(echo ${some(43)}=)`],
+  [
+    'a key of ssh.com with a comment',
+    'private_key',
+    () =>
+      `---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----\nComment: "k"\n${some(64)}\n${some(64)}\n---- END SSH2 ENCRYPTED PRIVATE KEY ----`,
+  ],
+  ['a webhook of Outlook', 'api_key', () => `https://outlook.office.com/webhook/${some(90, hex)}`],
+] as const)('finds %s', (_, kind, make) => {
+  for (let round = 0; round < 20; round += 1) {
+    const text = make()
+    const certain = scan(text).filter(({ confidence }) => confidence === undefined)
+    expect([text, certain.map((one) => one.kind)]).toEqual([text, [kind]])
+  }
+})
+
 describe('numbers in rows', () => {
   const card = '4111111111111111'
   test.each([

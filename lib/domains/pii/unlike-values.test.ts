@@ -297,6 +297,14 @@ const resembling: Readonly<Record<string, readonly [kind: string, make: () => st
     'phone',
     () => `https://crm.acme.io/${some(['id', 'groups', 'events', 'p', 't'])}/139${d.signs(8, '23456789')}`,
   ],
+  'a mobile number beside a name': [
+    'phone',
+    () =>
+      `${some(['张三(§)', 'Li Si (§)', '(§)', '李四, §, 北京', 'Wang, §, x', '[§]', '§ 王五', '联系我§，谢谢', 'Boss: §'])}`.replace(
+        '§',
+        `139${d.signs(7, '3456789')}2`,
+      ),
+  ],
   'a phone with a year after a slash': ['phone', () => `Telefone 11.${100 + d.below(899)}.${100 + d.below(899)}/2023`],
   'a password in hexadecimal digits': ['api_key', () => `db_password=0x9${d.signs(15, '89abcdef')}`],
   'a password that resembles an expression': [
@@ -340,7 +348,15 @@ it('digests are no secrets', () => {
 })
 
 it('finds with low confidence what may be a secret or personal data', () => {
+  const mobile = () => `139${d.signs(7, '3456789')}2`
   for (const text of [
+    `password (CVE-${2015 + d.below(10)}-${10_000 + d.below(89_999)})`,
+    `Sec-WebSocket-Key: ${d.signs(22, base62)}==`,
+    `https://maps.acme.io/tile?key=${d.signs(40, base62)}&z=3`,
+    `hash: ${mobile()}`,
+    `mix(${mobile()})`,
+    `(7, ${mobile()}, 5)`,
+    `x % ${mobile()};`,
     `user_id_key: "${d.signs(40, '0123456789abcdef')}"`,
     `appIdKey: "${generated()}"`,
     `per spec ${host()}`,

@@ -35,8 +35,9 @@ const isDigit = (code: number): boolean => code > 47 && code < 58
 const [LINE_END, SPACE] = [10, 32]
 const longestWord = 24
 const longestSeparator = 8
-/** Letters of the shortest order. */
-const fewestLetters = 10
+/** Letters of the shortest order, and of the shortest one in Chinese, Japanese or Korean. */
+const [fewestLetters, fewestSigns] = [10, 6]
+const isSign = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u
 const NAME = /^[-_/]$/
 
 /** A number of an item, also in brackets. */
@@ -84,7 +85,9 @@ export function assembled(text: string): Assembled[] {
     joinedCount = 0
   }
   const closeLetters = () => {
-    if (letterCount >= fewestLetters) found.push(spelledRun(text, lettersFrom, lettersTo))
+    const isLong = letterCount >= fewestLetters
+    if (isLong || (letterCount >= fewestSigns && isSign.test(text.charAt(lettersFrom))))
+      found.push(spelledRun(text, lettersFrom, lettersTo))
     letterCount = 0
   }
   const { length } = text
@@ -139,12 +142,22 @@ const LEET: Readonly<Record<string, string>> = {
 /** Stems of the words of orders in languages with Latin letters. */
 const STEM =
   /ignor|disregard|forget|overrid|bypass|instru[ck]|prompt|previous|prior|above|earlier|rules|regel|regla|regra|regle|direct|diretr|orden|ordre|ordem|anteri|preced|previa|olvid|oubli|vergiss|esque|anweis|vorgab|befehl|consign|indica/
-const WITH_DIGIT = /\p{Ll}{0,30}[013457@$]{1,8}\p{Ll}[\p{Ll}013457@$]{0,30}/gu
+const DIGIT_IN_WORD = /[013457@$](?=\p{Ll})/gu
+const WORD_PART = /[\p{Ll}013457@$]{1,60}/uy
+const isWordPart = /[\p{Ll}013457@$]/u
 const LEET_TOKEN = /(?<![\p{L}\d])(?:[\p{Ll}013457@$]|!(?=\p{Ll})){1,40}(?![\p{L}\d])/gu
 const lettersOf = (word: string): string => word.replace(/[013457@$!]/g, (sign) => LEET[sign] ?? sign)
 /** The copy with letters in place of the digits and signs that resemble them; undefined if no word of an order has any. */
 export function withoutDigits(copy: string): string | undefined {
-  for (const [word] of copy.matchAll(WITH_DIGIT))
+  let end = 0
+  for (const { index } of copy.matchAll(DIGIT_IN_WORD)) {
+    if (index < end) continue
+    let start = index
+    while (start > end && index - start < 30 && isWordPart.test(copy.charAt(start - 1))) start -= 1
+    WORD_PART.lastIndex = start
+    const word = WORD_PART.exec(copy)?.[0] ?? ''
+    end = start + word.length
     if (STEM.test(lettersOf(word).normalize('NFKD').replace(/\p{M}/gu, ''))) return copy.replace(LEET_TOKEN, lettersOf)
+  }
   return undefined
 }

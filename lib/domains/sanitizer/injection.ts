@@ -19,7 +19,7 @@ import type { TextKind } from './tags.ts'
 
 /** Between words: white space, line breaks, emphasis, quotes and quotation prefixes. */
 const GAP = '[\\s*`"\'>]+'
-const FILL = `(?:(?:all|any|each|every|the|your|my|our|these|those|this|that|its|of|to|entire|whole|and|about|everything|anything|completely)${GAP}){0,8}`
+const FILL = `(?:(?:all|any|each|every|the|your|my|our|these|those|this|that|its|of|to|entire|whole|and|about|what|whatever|everything|anything|completely)${GAP}){0,8}`
 const PRIOR = '(?:previous|prior|above|earlier|preceding|former|foregoing|past|aforementioned)'
 const KIND = `(?:(?:and|or|following|subsequent|next|other|current|existing|further|these|those|system|user|developer|safety|security|given|stated|assistant|ai|model|original|initial|${PRIOR})${GAP}){0,3}`
 const ORDERS =
@@ -34,14 +34,14 @@ const PROTECTIONS =
 const ALL_OF_IT = `(?:(?:all|every(?:thing)?)${GAP}(?:of${GAP})?(?:(?:the|these|those|this|that|your|my|our|its)${GAP})?|(?:these|those)${GAP})${KIND}${COMMANDS}(?=[.!;,:]|\\s*$|\\s*\\n|${GAP}(?:and|then|you|now|but|i|we|instead)\\b)`
 
 const OBEYING = `(?:(?:(?:do|must|should|shall|will)${GAP}not|need${GAP}not|refuse${GAP}to|don't|dont|stop|cease|quit|no${GAP}longer|never)${GAP}(?:follow(?:ing)?|obey(?:ing)?|heed(?:ing)?|listen(?:ing)?${GAP}to|comply(?:ing)?${GAP}with|adher(?:e|ing)${GAP}to|abid(?:e|ing)${GAP}by))`
-const VERBS = `(?:ignore|forget|disregard|override|overrule|bypass|neglect|dismiss|unlearn|disobey|abandon|set${GAP}aside|put${GAP}aside|throw${GAP}(?:away|out)|do${GAP}away${GAP}with|leave${GAP}behind|cast${GAP}aside|pay${GAP}no${GAP}(?:attention|heed|mind)${GAP}to|take${GAP}no${GAP}notice${GAP}of|turn${GAP}a${GAP}blind${GAP}eye${GAP}to|${OBEYING})`
+const VERBS = `(?:ignore|forget|disregard|override|overrule|bypass|neglect|dismiss|unlearn|disobey|abandon|nullify|rescind|never${GAP}?mind|set${GAP}aside|put${GAP}aside|throw${GAP}(?:away|out)|do${GAP}away${GAP}with|leave${GAP}behind|cast${GAP}aside|pay${GAP}no${GAP}(?:attention|heed|mind)${GAP}to|take${GAP}no${GAP}notice${GAP}of|turn${GAP}a${GAP}blind${GAP}eye${GAP}to|${OBEYING})`
 /** Verbs that are also used for files and settings: only before words that can mean nothing but instructions. */
 const OTHER_VERBS =
-  '(?:discard|drop|erase|delete|wipe|clear|cancel|void|nullify|revoke|rescind|supersede|omit|scrap|toss|purge|invalidate|overwrite|violate|scratch)'
+  '(?:discard|drop|erase|delete|wipe|clear|cancel|void|reset|revoke|supersede|omit|scrap|toss|purge|invalidate|overwrite|violate|scratch)'
 const TAKE_BACK = new RegExp(`(?:${VERBS}|(${OTHER_VERBS}))${GAP}`, 'y')
 /** First words of the verbs. */
 const ANCHOR =
-  /\b(?:throw|leave|cast|must|should|shall|will|need|refuse|ignore|forget|disregard|overr(?:ide|ule)|bypass|neglect|dismiss|unlearn|disobey|abandon|set|put|pay|take|turn|do|don't|dont|stop|cease|quit|no|never|discard|drop|erase|delete|wipe|clear|cancel|void|nullify|revoke|rescind|supersede|omit|scrap|toss|purge|invalidate|overwrite|violate|scratch)(?![a-z0-9_])/g
+  /\b(?:throw|leave|cast|must|should|shall|will|need|refuse|ignore|forget|disregard|overr(?:ide|ule)|bypass|neglect|dismiss|unlearn|disobey|abandon|set|put|pay|take|turn|do|don't|dont|stop|cease|quit|no|never|nevermind|discard|drop|erase|delete|wipe|clear|cancel|void|nullify|reset|revoke|rescind|supersede|omit|scrap|toss|purge|invalidate|overwrite|violate|scratch)(?![a-z0-9_])/g
 const WORD_BEFORE = /[\p{L}\p{N}_-]$/u
 /** Maximum length of an order, from its verb to its object. */
 const ORDER_REACH = 240
@@ -67,6 +67,7 @@ const INSTRUCTIONS = new RegExp(
     `${FILL}${PRIOR}${GAP}${KIND}(?:instructions?|prompts?|directives?)\\b`,
     `${FILL}${KIND}(?:instructions|prompts|directives)${GAP}${SAID}${BEFORE}\\b`,
     `${FILL}your${GAP}${KIND}(?:instructions|guidelines|programming|guardrails|directives)\\b`,
+    `${FILL}your${GAP}${PRIOR}${GAP}(?:orders|commands|rules)\\b`,
   ].join('|'),
   'y',
 )
@@ -76,6 +77,23 @@ const NAME_BEFORE =
 const NAME_AFTER = new RegExp(
   `^(?:ignore|override|bypass)${GAP}(?:rules?|contexts?|constraints?|directives?|guidelines?)\\b`,
 )
+
+/** "Treat the previous instructions as void", "put your earlier instructions aside", "turn off your content policy". */
+const SET_ASIDE = new RegExp(
+  [
+    `(?:consider|treat|regard|deem|count)${GAP}(?:(?:all|any|the|your|these|those|of)${GAP}){0,3}(?:${PRIOR}${GAP}${KIND}(?:instructions?|prompts?|directives?|orders)|(?:instructions?|prompts?|directives?)${GAP}(?:above|${SAID}${BEFORE}))${GAP}(?:(?:as|to${GAP}be|now)${GAP})?(?:void|null|invalid|cancell?ed|revoked|obsolete|nonexistent|withdrawn|superseded)`,
+    `(?:put|set|throw|cast|leave|lay|brush|push)${GAP}(?:(?:all|any|the|of)${GAP}){0,3}(?:your${GAP}${KIND}|${PRIOR}${GAP}${KIND})(?:instructions|prompts|directives|guidelines|rules|orders)${GAP}(?:aside|away|behind|out)`,
+    `(?:turn|switch)${GAP}off${GAP}(?:all${GAP}(?:of${GAP})?)?your${GAP}(?:own${GAP})?(?:(?:safety|content|ethical|moral)${GAP}(?:polic(?:y|ies)|filters?|guidelines|rules|restrictions|checks)|guardrails|safeguards|restrictions|programming)`,
+  ]
+    .map((form) => `(?<![\\p{L}\\p{N}_-])${form}(?![\\p{L}\\p{N}_-])`)
+    .join('|'),
+  'gu',
+)
+const MAY_SET_ASIDE = /\b(?:consider|treat|regard|deem|count|aside|behind|away|out|off)\b/
+
+/** What follows rules or instructions of a file: "the rules above line 5", "the previous instructions file". */
+const OF_A_FILE =
+  /^\s{1,4}(?:(?:in|of|from|to|within)\s{1,4}(?:(?:this|the|that|a|your)\s{1,4})?)?(?:lines? \d|files?\b|folder\b|director(?:y|ies)\b|columns?\b|rows?\b|cache\b|table\b|config\b|linter\b|stylesheet\b|makefile\b)/
 
 /** "Your previous instructions no longer apply." Without "all" or "your", the sentence may be about a manual. */
 const LAPSED = new RegExp(
@@ -192,7 +210,7 @@ class Folded {
 
   constructor(text: string) {
     this.#text = text
-    this.copy = text.replace(FOLDABLE, foldCharacter).toLowerCase()
+    this.copy = withoutEmphasis(text.replace(FOLDABLE, foldCharacter).toLowerCase())
     this.#isSame = !NOT_ASCII.test(text)
   }
 
@@ -211,6 +229,10 @@ class Folded {
   }
 }
 const NOT_ASCII = /[^\0-\x7f]/
+/** Underscores around words in Markdown, which are part of a name elsewhere. */
+const EMPHASIS = /(?<![\p{L}\p{N}_])_(?=[\p{L}\p{N}*`"'])([^_\n]{1,80})(?<=[\p{L}\p{N}*`"':.!])_(?![\p{L}\p{N}_])/gu
+const withoutEmphasis = (copy: string): string =>
+  copy.includes('_') ? copy.replace(EMPHASIS, (_, words: string) => ` ${words} `) : copy
 function after(text: string, at: number): string {
   const code = text.codePointAt(at)
   return code === undefined ? '' : String.fromCodePoint(code)
@@ -224,6 +246,8 @@ function candidatesIn(text: string, isInCode: InCode): Candidate[] {
   const isCode: InCode = (position) => isInCode(fold.placeOf(position))
   const found: Candidate[] = []
   addOverrides(copy, found)
+  if (MAY_SET_ASIDE.test(copy))
+    for (const { 0: words, index } of copy.matchAll(SET_ASIDE)) addOrder(copy, index, index + words.length, found)
   if (ENDED.test(copy)) addLapsed(copy, found)
   if (copy.includes('system') || copy.includes('developer')) addRoles(copy, isCode, found)
   if (DEFIANT.test(copy)) addDecisions(copy, findSpeakers(copy, isCode), found)
@@ -269,7 +293,7 @@ function candidatesIn(text: string, isInCode: InCode): Candidate[] {
 const MIXED_SCRIPTS = /[A-Za-z][\u0370-\u04ff]|[\u0370-\u04ff][A-Za-z]/
 /** Stems of the objects of orders in languages with Latin letters, and any letter beyond ASCII: other words need no closer look. */
 const MAY_BE_ORDER =
-  /instru|orden|order|r[eè]gl|regel|regra|rule|norm|prompt|direct|diretr|guid|paut|consign|indica|orienta|messag|mensa|restri|constrain|conte|kontext|befehl|vorgab|weisung|richtlin|hinweis|vorschrift|comando|commande|tud[oa]|tod[oa]|tout|alles|above|before|earlier|previous|every|safe|filter|polic|training|program|conversation|what|told|guard|system|antes|avant|anterior|oben|vorher|bisher|dit|ce qu|directive|[^\0-\x7f]/i
+  /instru|orden|order|r[eè]gl|regel|regra|rule|norm|prompt|direct|diretr|guid|paut|consign|indica|orienta|messag|mensa|restri|constrain|conte|kontext|befehl|vorgab|weisung|richtlin|hinweis|vorschrift|comando|commande|comand|istru|regol|opdracht|aanwijz|polecen|zasad|wytyczn|talimat|emir|instruks|perintah|petunjuk|aturan|arahan|tutto|tud[oa]|tod[oa]|tout|alles|above|before|earlier|previous|every|safe|filter|polic|training|program|conversation|what|told|guard|system|antes|avant|anterior|oben|vorher|bisher|dit|ce qu|directive|[^\0-\x7f]/i
 /** Whether words give an order to ignore instructions, in any language. */
 function isOrder(words: string): boolean {
   if (!MAY_BE_ORDER.test(words)) return false
@@ -303,7 +327,8 @@ function addOverrides(copy: string, found: Candidate[]): void {
       undisguised(window).reduce<number | undefined>((known, variant) => known ?? orderLength(variant), undefined)
     if (length === undefined) continue
     const isName = NAME_AFTER.test(window.slice(0, 40)) && NAME_BEFORE.test(copy.slice(Math.max(0, index - 40), index))
-    const speech = isName ? 'none' : speechAt(copy, index, index + length)
+    const said = isName ? 'none' : speechAt(copy, index, index + length)
+    const speech = said === 'order' && OF_A_FILE.test(window.slice(length, length + 40)) ? 'quotation' : said
     if (speech !== 'none')
       found.push({ offset: index, length, rule: 'instruction-override', isQuoted: speech === 'quotation' })
   }
@@ -336,7 +361,9 @@ function addRoles(copy: string, isCode: InCode, found: Candidate[]): void {
 
 function addDecisions(copy: string, roles: readonly RoleFinding[], found: Candidate[]): void {
   for (const { start, end, rule, verdict } of roles) {
-    const speech = verdict === 'doubtful' ? 'quotation' : speechAt(copy, start, end)
+    // After a role, "that" begins a clause: "note that system: …".
+    const isClause = rule === 'system-role' && /\b(?:that|this|it)\s$/.test(copy.slice(Math.max(0, start - 6), start))
+    const speech = verdict === 'doubtful' ? 'quotation' : isClause ? 'order' : speechAt(copy, start, end)
     if (speech !== 'none') found.push({ offset: start, length: end - start, rule, isQuoted: speech === 'quotation' })
   }
 }

@@ -7,10 +7,17 @@ const within = '[\\s*`"\'「」『』“”，,]{0,3}'
 /** Accents, invisible characters, Arabic vowel signs and the tatweel. */
 const ACCENTS = /[\u0300-\u036f\u064b-\u065f\u0670\u0640\p{Cf}]/gu
 const NOT_ASCII = /[^\0-\x7f]/
+/** Letters without a decomposition that people write without their stroke or dot. */
+const STROKES: Readonly<Record<string, string>> = { ß: 'ss', ı: 'i', ł: 'l', đ: 'd' }
 /** Lower case without accents, invisible characters and full-width forms: people omit accents. Capitals have SS for ß. */
 const plain = (text: string): string =>
   NOT_ASCII.test(text)
-    ? text.toLowerCase().normalize('NFKD').toLowerCase().replace(ACCENTS, '').replaceAll('ß', 'ss')
+    ? text
+        .toLowerCase()
+        .normalize('NFKD')
+        .toLowerCase()
+        .replace(ACCENTS, '')
+        .replace(/[ßıłđ]/g, (letter) => STROKES[letter] ?? letter)
     : text.toLowerCase()
 function placeOf(text: string, offset: number): number {
   if (!NOT_ASCII.test(text)) return offset
@@ -90,14 +97,14 @@ const german: OverrideWords = {
     'vorherigen?|vorherige[rn]|bisherigen?|vorigen?|früheren?|obigen?|obenstehenden?|vorangegangenen?|vorhergehenden?|vorangehenden?|vorausgehenden?|vorausgegangenen?|vorangestellten|ursprünglichen?|anfänglichen?|ersten|letzten|alten|zuvor|vorher|bisher|bislang|oben|davor|gesagte|gesagt|gegebenen',
   orders:
     'anweisungen|anweisung|instruktionen|instruktion|befehle|befehl|regeln|vorgaben|anordnungen|prompts?|aufforderungen|richtlinien|hinweise|vorschriften|einschränkungen|aufträge|weisungen|kontext|nachrichten|leitlinien|bestimmungen|alles',
-  fill: 'alle|allen|aller|alles|sämtliche|sämtlichen|jegliche|die|der|den|das|was|deine|deinen|ihre|ihren|meine|diese|dir|ich|wurde|und|oder|nachfolgenden|folgenden|bitte|du|sie|sofort|einfach|jetzt|ab|komplett|vollständig|erhalten|hast|haben|habe|bekommen|gegeben|gesagt|stehenden|system|dich|mal',
+  fill: 'alle|allen|aller|alles|sämtliche|sämtlichen|jegliche|die|der|den|das|was|deine|deinen|ihre|ihren|meine|diese|dir|über|ich|wurde|und|oder|nachfolgenden|folgenden|bitte|du|sie|sofort|einfach|jetzt|ab|komplett|vollständig|erhalten|hast|haben|habe|bekommen|gegeben|gesagt|stehenden|system|dich|mal',
   verbsLast:
     'ignorieren|ignoriere|vergessen|missachten|verwerfen|überschreiben|umgehen|übergehen|streichen|nicht befolgen|nicht beachten|nicht mehr befolgen|nicht mehr beachten|außer acht lassen|außer kraft setzen|nicht zu befolgen|zu ignorieren|zu vergessen|zu missachten|zu verwerfen',
   split: {
     verbs:
-      'tu so,? als hättest du|tun sie so,? als hätten sie|befolge|befolgen sie|befolgt|beachte|beachten sie|folge|folgen sie|lass|lasse|lassen sie|setze|setz|setzen sie|hebe|heb|schiebe|wirf|leg|lege|legen sie|berücksichtige|berücksichtigen sie|befolg',
+      'tu so,? als hättest du|tun sie so,? als hätten sie|befolge|befolgen sie|befolgt|beachte|beachten sie|folge|folgen sie|lass|lasse|lassen sie|setze|setz|setzen sie|setze dich|setz dich|setzen sie sich|hebe|heb|schiebe|wirf|leg|lege|legen sie|berücksichtige|berücksichtigen sie|befolg',
     parts:
-      'nicht|nicht mehr|nicht länger|außer acht|außer kraft|außen vor|auf|beiseite|weg|ab|links liegen|über bord|nie erhalten|nicht erhalten|nie bekommen|nie gelesen|niemals erhalten',
+      'nicht|nicht mehr|nicht länger|außer acht|außer kraft|außen vor|auf|beiseite|weg|ab|hinweg|links liegen|über bord|nie erhalten|nicht erhalten|nie bekommen|nie gelesen|niemals erhalten',
   },
   own: 'system-?prompts?|system prompts?|systemanweisung|systemanweisungen|systemnachricht|anfangsprompt',
   lapsed:
@@ -198,11 +205,98 @@ const korean: OverrideWords = {
   joined: true,
 }
 
+const italian: OverrideWords = {
+  verbs:
+    'ignora|ignori|ignorate|ignorare|dimentica|dimentichi|dimenticate|dimenticare|dimenticati di|scorda|scordati|trascura|trascuri|trascurate|scarta|scarti|annulla|annulli|sovrascrivi|elimina|cancella|abbandona|tralascia|omette|ometti|salta|aggira|viola|disattendi|disobbedisci a|non seguire|non seguite|non segua|non seguire più|non rispettare|non rispettate|non obbedire a|non obbedire|non considerare|non tenere conto di|non tenere conto|non tener conto|non tenga conto|non badare a|non badare|non dare retta a|smetti di seguire|smettete di seguire|smetti di obbedire a|lascia perdere|lasciate perdere|lascia stare|metti da parte|mettete da parte|passa sopra a|fai finta di non aver (?:ricevuto|letto)',
+  prior:
+    'precedenti|precedente|anteriori|passate|passati|di prima|prima|finora|fin qui|fino a ora|fino a qui|sopra|qui sopra|di cui sopra|soprastanti|iniziali|originali|originarie|ricevute|ricevuti|date|già date|pregresse|antecedenti',
+  orders:
+    'istruzioni|istruzione|indicazioni|direttive|direttiva|regole|norme|ordini|comandi|prompts?|messaggi|linee guida|disposizioni|consegne|vincoli|restrizioni|contesto|tutto ciò|tutto quello',
+  fill: 'tutte|tutti|tutto|ogni|qualsiasi|qualunque|le|i|gli|la|lo|il|l|delle|dei|degli|della|del|di|alle|ai|agli|che|ti|sono|state|stati|è|stato|hai|ho|ricevuto|dato|detto|e|o|tue|tuoi|tua|mie|sue|queste|quelle|sistema|seguenti|per favore|completamente|immediatamente|fino|a|da|più|ora',
+  split: { verbs: 'metti|mettete|metta|lascia|lasciate', parts: 'da parte|perdere|stare' },
+  own: 'prompt (?:di|del) sistema|messaggio (?:di|del) sistema|istruzioni (?:di|del) sistema|prompt iniziale',
+  lapsed:
+    'non (?:sono più valide|valgono più|si applicano più|hanno più valore|hanno più effetto)|(?:sono|vengono) (?:annullate|nulle|revocate|superate|abrogate|cancellate)',
+  every: 'tutte|tutti|tue|tuoi',
+}
+const dutch: OverrideWords = {
+  verbs:
+    'negeer|negeert|negeren|vergeet|vergeten|veronachtzaam|sla over|omzeil|overschrijf|annuleer|wis|verwijder|schrap|verwerp|volg niet|volg niet langer|volg niet meer|volg geen|gehoorzaam niet|luister niet naar|luister niet meer naar|stop met het volgen van|stop met volgen van|let niet op|doe alsof je geen|trek je niets aan van|houd je niet aan|houd je niet meer aan|houd geen rekening met|hou geen rekening met|houd geen rekening meer met',
+  prior:
+    'vorige|eerdere|voorgaande|voorafgaande|bovenstaande|hierboven|bovengenoemde|oorspronkelijke|initiële|eerder|tot nu toe|tevoren|daarvoor|oude|gegeven',
+  orders:
+    'instructies|instructie|aanwijzingen|opdrachten|opdracht|regels|richtlijnen|bevelen|voorschriften|prompts?|commando.s|berichten|beperkingen|context|alles',
+  fill: 'alle|al|de|het|die|deze|je|jouw|uw|mijn|van|wat|dat|en|of|hebt|heb|is|zijn|gekregen|ontvangen|gezegd|systeem|volgende|alsjeblieft|volledig|onmiddellijk|ooit|eventuele',
+  split: {
+    verbs: 'volg|laat|leg|zet|sla|schuif|gooi|houd|hou|lap|gehoorzaam',
+    parts:
+      'niet|niet meer|niet langer|los|naast je neer|opzij|in de wind|terzijde|overboord|aan je laars|over|achterwege',
+  },
+  own: 'systeemprompt|systeembericht|systeeminstructies',
+  lapsed:
+    '(?:gelden|tellen) (?:niet meer|niet langer)|(?:zijn|worden) (?:ongeldig|vervallen|ingetrokken|nietig|niet meer geldig|niet langer geldig)',
+  every: 'alle|je|jouw|uw',
+}
+const polish: OverrideWords = {
+  verbs:
+    'zignoruj|zignorujcie|ignoruj|ignorujcie|zignorować|ignorować|zapomnij o|zapomnij|zapomnijcie o|zapomnieć o|pomiń|pomijaj|pomińcie|odrzuć|odrzućcie|porzuć|anuluj|unieważnij|skasuj|usuń|nadpisz|obejdź|złam|zlekceważ|lekceważ|nie przestrzegaj|nie stosuj się do|nie stosuj|nie wykonuj|nie słuchaj|nie zważaj na|nie zwracaj uwagi na|nie bierz pod uwagę|nie kieruj się|nie uwzględniaj|przestań przestrzegać|przestań stosować się do|przestań wykonywać|wyrzuć z pamięci|udawaj,? że nie (?:otrzymałeś|dostałeś|było)',
+  prior:
+    'poprzednie|poprzednich|poprzednimi|poprzednim|wcześniejsze|wcześniejszych|wcześniejszymi|powyższe|powyższych|powyższymi|dotychczasowe|dotychczasowych|dotychczasowymi|uprzednie|uprzednich|pierwotne|pierwotnych|początkowe|początkowych|stare|starych|wcześniej|powyżej|do tej pory|dotąd|przedtem',
+  orders:
+    'instrukcje|instrukcji|instrukcjami|polecenia|poleceń|poleceniach|poleceniami|zasady|zasad|zasadach|zasadami|reguły|reguł|regułach|wytyczne|wytycznych|wytycznymi|rozkazy|rozkazów|rozkazach|wskazówki|wskazówek|wskazówkach|dyrektywy|dyrektyw|ograniczenia|ograniczeń|prompty|prompt|komendy|komend|kontekst|wszystko',
+  fill: 'wszystkie|wszystkich|wszelkie|wszelkich|każde|swoje|swoich|twoje|twoich|moje|te|tych|i|oraz|lub|co|które|których|dane|podane|otrzymane|otrzymałeś|dostałeś|systemowe|systemowych|proszę|całkowicie|natychmiast|całkiem|o',
+  own: 'prompt systemowy|prompcie systemowym|instrukcje systemowe|instrukcji systemowych|wiadomość systemową',
+  lapsed:
+    '(?:już )?nie (?:obowiązują|mają zastosowania|są ważne)|(?:są|zostają|zostały) (?:nieważne|anulowane|unieważnione|uchylone)',
+  every: 'wszystkie|twoje|wszelkie',
+}
+const turkish: OverrideWords = {
+  verbs:
+    'yok say|yok sayın|yoksay|yoksayın|görmezden gel|görmezden gelin|göz ardı et|göz ardı edin|gözardı et|gözardı edin|unut|unutun|boş ver|boşver|dikkate alma|dikkate almayın|uyma|uymayın|uymayı bırak|takip etme|takip etmeyin|uygulama|uygulamayın|iptal et|iptal edin|geçersiz say|geçersiz kıl|sil|silin|bir kenara bırak|bir kenara bırakın|hiçe say|önemseme|aldırma|aldırış etme|itaat etme|umursama|çiğne|reddet|bırak',
+  prior:
+    'önceki|daha önceki|evvelki|yukarıdaki|yukarıda|şimdiye kadarki|şimdiye kadar|daha önce|bundan önceki|geçmiş|ilk|orijinal|eski|önce|verilmiş|verilen',
+  orders:
+    'talimatları|talimatlara|talimatlarını|talimatlarına|talimatların|talimatı|talimat|yönergeleri|yönergelere|yönergelerini|kuralları|kurallara|kurallarını|komutları|komutlara|emirleri|emirlere|direktifleri|direktiflere|istemleri|promptları|promptu|mesajları|kısıtlamaları|yönlendirmeleri|söylenenleri',
+  fill: 'tüm|bütün|her|hepsini|sana|size|bana|sistem|ve|veya|bu|o|verilen|verilmiş|aldığın|aldığınız|tamamen|hemen|lütfen|artık|olan|tümünü|daha|söylenen',
+  own: 'sistem istemini|sistem promptunu|sistem talimatlarını|sistem mesajını',
+  lapsed: '(?:artık )?(?:geçersiz|geçerli değil|geçersizdir|geçerli değildir|iptal edildi|yürürlükten kalktı)',
+  every: 'tüm|bütün',
+  verbLast: true,
+}
+const vietnamese: OverrideWords = {
+  verbs:
+    'bỏ qua|bỏ mặc|phớt lờ|lờ đi|quên đi|quên hết|quên|gạt bỏ|hủy bỏ|huỷ bỏ|xóa bỏ|không tuân theo|đừng tuân theo|đừng làm theo|không làm theo|ngừng tuân theo|đừng tuân thủ|không tuân thủ|đừng để ý đến|mặc kệ|vứt bỏ|ghi đè',
+  prior: 'trước đó|trước đây|trước|ở trên|bên trên|phía trên|ban đầu|đã cho|đã nhận|từ trước đến nay|nêu trên',
+  orders:
+    'hướng dẫn|chỉ thị|chỉ dẫn|mệnh lệnh|lệnh|quy tắc|quy định|nguyên tắc|yêu cầu|lời nhắc|prompts?|ràng buộc|ngữ cảnh',
+  fill: 'tất cả|mọi|toàn bộ|các|những|của|bạn|tôi|và|hoặc|đã|được|hết|cũ|hệ thống|hãy|ngay|hoàn toàn',
+  own: 'lời nhắc hệ thống|hướng dẫn hệ thống|chỉ thị hệ thống',
+  lapsed: 'không còn (?:hiệu lực|giá trị|áp dụng)|(?:đã|bị) (?:hủy bỏ|huỷ bỏ|vô hiệu)',
+  every: 'tất cả|mọi|toàn bộ',
+}
+const indonesian: OverrideWords = {
+  verbs:
+    'abaikan|hiraukan|lupakan|jangan ikuti|jangan patuhi|jangan turuti|jangan hiraukan|jangan pedulikan|kesampingkan|batalkan|hapus|buang|tinggalkan|langgar|berhenti mengikuti|berhenti mematuhi|timpa|tidak usah ikuti|tak usah ikuti',
+  prior:
+    'sebelumnya|sebelum ini|terdahulu|di atas|tadi|yang lalu|lama|awal|semula|sejauh ini|sampai sekarang|yang diberikan',
+  orders: 'instruksi|perintah|petunjuk|aturan|arahan|pedoman|panduan|ketentuan|prompts?|batasan|konteks|pesan',
+  fill: 'semua|seluruh|segala|setiap|yang|telah|sudah|diberikan|kamu|anda|mu|dan|atau|itu|ini|sistem|tolong|sepenuhnya|segera|dari|apa pun',
+  own: 'prompt sistem|instruksi sistem|perintah sistem|pesan sistem',
+  lapsed: '(?:sudah )?tidak (?:berlaku|valid|sah)(?: lagi)?|(?:telah |sudah )?(?:dibatalkan|dicabut)',
+  every: 'semua|seluruh|segala',
+}
+
 const overrideWords: readonly OverrideWords[] = [
   spanish,
   french,
   german,
   portuguese,
+  italian,
+  dutch,
+  polish,
+  turkish,
+  vietnamese,
+  indonesian,
   russian,
   arabic,
   hindi,
@@ -244,6 +338,8 @@ const signOf = ({ orders, own, joined }: OverrideWords): string =>
 const isLatin = ({ verbs }: OverrideWords): boolean => /^[a-z]/.test(plain(verbs))
 
 interface Language {
+  /** Words for "previous" and names of the text that a model was given: without one of these there is no order. */
+  said: RegExp
   order: RegExp
   lapsed: RegExp
   every: RegExp
@@ -251,6 +347,7 @@ interface Language {
 const languageOf = (words: OverrideWords): Language => {
   const { order, lapsed } = patternsOf(words)
   return {
+    said: new RegExp(anyOf(`${words.prior}|${words.own}`), 'u'),
     order: new RegExp(order, 'gu'),
     lapsed: new RegExp(lapsed, 'gu'),
     every: new RegExp(anyOf(words.every), 'u'),
@@ -289,7 +386,8 @@ export function findOverrides(text: string): Overrides {
         found.push({ start: start + index, end: start + index + length, isDoubtful })
       }
       for (const variant of signless === window ? [window] : [window, signless])
-        for (const { order, lapsed, every } of languages) {
+        for (const { said, order, lapsed, every } of languages) {
+          if (!said.test(variant)) continue
           for (const { 0: words, index } of variant.matchAll(order)) see(index, words.length, false)
           for (const { 0: words, index } of variant.matchAll(lapsed)) see(index, words.length, !every.test(words))
         }

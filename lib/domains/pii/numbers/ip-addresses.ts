@@ -28,7 +28,7 @@ function mayFollowName(text: string, start: number): boolean {
 }
 /** Products and words before the four numbers of their version. */
 const numberedProduct =
-  /\b(?:sqlite|perl|icu|openssl|requires?|gem|since|python|ruby|php|java|node|npm|mysql|postgres\w*|nginx|apache|kernel|versions?\b[^\n]{0,16})["')]? (?:["'] ?)?$/i
+  /\b(?:sqlite|perl|icu|openssl|requires?|gem|since|cef|chromium|dotnet|\.net(?: core| framework)?|jdk|jre|openjdk|sdk|driver|bios|firmware|python|ruby|php|java|node|npm|mysql|postgres\w*|nginx|apache|kernel|versions?\b[^\n]{0,16})["')]? (?:["'] ?)?$/i
 /** The user of a login before an address: `ssh root@…`. */
 const login =
   /(?:^|[^A-Za-z])(?:(?:ssh|scp|sftp|rsync|mosh|ftp)[ \t][^\n]{0,40}|root|admin|ubuntu|debian|centos|fedora|ec2-user|user|deploy|pi|vagrant|azureuser|opc|core|git)@$/i

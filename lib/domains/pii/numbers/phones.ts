@@ -178,11 +178,31 @@ const isCount = (text: string, start: number): boolean => /[\w\])] = $/.test(tex
 /** A range of round numbers: `800-1200`. */
 const roundRange = /^[1-9]\d?00 ?[-–] ?[1-9]\d{1,2}00(?!\d)/
 /** The number of a release, which people also give in support. */
-const version = /^\d{1,3}\.\d{1,3}\.\d{4,6}(?![\d.])/
+const version = /^\d{1,3}\.\d{1,3}\.\d{4,6}(?![\d.])|^[1-9]\d?\.\d{1,2}\.\d\.\d{1,6}(?![\d.])/
 
 /** The address of a page before the number that identifies it: `https://forum.host/topic/`. */
 const ofPage =
   /https?:\/\/[^\s"'<>]{3,100}\/(?:topics?|threads?|questions?|status(?:es)?|issues?|comments?|posts?|articles?|news|videos?|items?|products?|releases?|assets|builds?|runs?|jobs?|pages?|[adq])\/$/i
+
+/** Words for numbers of programs: `hash: 15926535897`, `seed = 18612345670`. */
+const numberName =
+  /(?:^|[^A-Za-z])(?:hash|seed|prime|modulus|crc\d{0,2}|checksum|nonce|epoch|index|bits|mask|flags?|version|rev|revision|build|ticks?|nanos?|cycles|address|addr|ptr|uid|gid|pid|tid|object_?id|post_?id|item_?id|order_?id|product_?id|thread_?id)["']?\s?[:=]\s?["']?$/i
+/**
+ * Whether a number in one piece, without a word for telephones before it, is an element of a list of numbers, an operand or an argument of a
+ * program, or the value of a name for other numbers. It may be a telephone number all the same.
+ */
+function mayBeInteger(text: string, start: number, end: number): boolean {
+  const before = text.slice(Math.max(0, start - 24), start)
+  if (numberName.test(before)) return true
+  const after = text.slice(end, end + 24)
+  // `[13…, 15…]`, `(7, 13…, 5)`, `f(13…)`, `a * 13…`: a list in brackets with one element, or with a name in it, may be a contact.
+  const hasNumberBefore = /\d\s{0,4},\s{0,8}$/.test(before)
+  const hasNumberAfter = /^\s{0,4},\s{0,8}-?\d/.test(after)
+  if (hasNumberBefore && (hasNumberAfter || /^\s{0,4}[\])]/.test(after))) return true
+  if (/[[(]\s{0,8}$/.test(before) && hasNumberAfter) return true
+  if (/(?:^|[^\w$])[A-Za-z_$][\w$.]{0,22}\($/.test(before) && /^\s{0,4}[),]/.test(after)) return true
+  return /[\w\])]\s?[*%^&|<>]=?\s?$/.test(before) && /^\s{0,4}[;)]/.test(after)
+}
 
 /** 2 ** 34 has the form of a mobile number of mainland China. */
 const powerOfTwo = '17179869184'
@@ -239,8 +259,12 @@ export function nationalAt(text: string, start: number, length: number, cue: Pho
         isLiteral(text, start, start + written.length) ||
         ((cue.end < 0 || start - cue.end > 3) && isCount(text, start)) ||
         ((cue.end < 0 || start - cue.end > 24) && isQuantity(text, start, start + written.length))
-      if (isNumberIn('CN', digits) && digits !== powerOfTwo && !isNoPhone)
-        return phone(text, start, start + written.length, digits, 0.85)
+      if (isNumberIn('CN', digits) && digits !== powerOfTwo && !isNoPhone) {
+        const end = start + written.length
+        const found = phone(text, start, end, digits, 0.85)
+        const isBare = length === 11 && (cue.end < 0 || start - cue.end > cueReach)
+        return isBare && mayBeInteger(text, start, end) ? lowConfidence(found) : found
+      }
     }
   }
   const isNear = cue.end >= 0 && from - cue.end <= cueReach

@@ -71,7 +71,7 @@ const passwordWords: Readonly<Record<string, string>> = {
   bs: 'lozinka|šifra',
   cy: 'cyfrinair',
   eo: 'pasvorto',
-  fil: 'hudyat',
+  fil: 'hudyat|kontrasenyas',
   ga: 'pasfhocal|focal faire',
   km: 'ពាក្យសម្ងាត់',
   mn: 'нууц үг',
@@ -142,7 +142,7 @@ const nameEndings =
 
 /** Parts before `key` or `token` whose values identify something and are not secret. */
 const identifierParts =
-  'public|pub|publishable|anon|primary|foreign|partition|sort|cache|idempotency|page|next|prev|continuation|cursor|sync|resume|fingerprint|hash|registry|integrity|mint|contract|asset|program|address|measurement|site|tracking|translation|message|storage|bucket|object|s3|row|react|lookup|unique|dedupe|routing'
+  'public|pub|publishable|anon|primary|foreign|partition|sort|cache|idempotency|page|next|prev|continuation|cursor|sync|resume|fingerprint|hash|registry|integrity|mint|contract|asset|program|address|measurement|site|tracking|translation|message|storage|bucket|object|s3|row|react|lookup|unique|dedupe|(?<!pagerduty[-_ ]?|pd[-_ ])routing'
 
 /** Words that may name a secret. */
 export const secretNames: readonly string[] = [...new Set([...passwordNames, ...shortPasswordNames, ...keyNames])]
@@ -165,7 +165,7 @@ const space = String.raw`[ \t\u00a0]{0,12}`
 /** One quotation mark, several different ones, or three equal ones. Two equal ones are an empty text. */
 const open = String.raw`(?:(?:Some|Ok|String::from|new String|str|SecretStr|SecretString|Secret(?:::new)?)\((?=["']))?(?:[$@rbfuRBFUL]{0,2}(?:"""|'''|(?:\\{0,3}(?:"(?!")|'(?!')|\x60(?!\x60))){1,3})|\\{1,3}["'])`
 const typed = String.raw`:\s?[A-Za-z&*'?][\w&<>\[\]?.| ]{0,30}?\s?=(?!=|>)`
-const operator = String.raw`(?:${typed}|:=|=>|->|\|\|=|\?\?=|\?=|={1,3}|:{1,2}[*_]{0,2}|\+=)`
+const operator = String.raw`(?:${typed}|:=|=>|->|<-(?=\s?["'])|\|\|=|\?\?=|\?=|={1,3}|:{1,2}[*_]{0,2}|\+=)`
 const forms = {
   /** Operators. */
   operator: [
@@ -183,6 +183,8 @@ const forms = {
     String.raw`\\{0,3}["']\s{0,2},\s{0,3}(?=\\{0,3}["'])`,
     String.raw`\(\s{0,2}(?=["'])`,
     String.raw`[ \t](?=["'\x60])`,
+    // `<string name="api_key">x</string>`
+    String.raw`\\{0,3}["'](?:\s[^<>\n]{0,60})?>\s{0,3}(?:<!\[CDATA\[)?`,
     // `<password>x</password>`, `<td>Password</td><td>x</td>`, `| Password | x |`
     String.raw`(?:\s[^<>\n]{0,60})?>\s{0,3}(?:<!\[CDATA\[)?`,
     String.raw`:?(?:<\/[a-z]{1,10}>\s{0,10}){1,3}(?:<[a-z]{1,10}(?:\s[^<>\n]{0,60})?>\s{0,3}){1,3}`,
@@ -244,6 +246,10 @@ const isKeyName = (text: string, start: number, end: number): boolean => {
 function mayMeanElse(keyword: string, lead: string, written: string): boolean {
   if (keyword === 'pw') return /["'][a-z]{2,3}-$/.test(lead) && /^[A-Z]+$/.test(written)
   if (keyword === 'mk') return /flag_$/.test(lead)
+  // A nonce of RFC 6455, which is in every sample of a handshake.
+  if (keyword === 'key' && /sec-websocket-$/i.test(lead)) return true
+  // The name of a parameter that may also be that of an object: `?key=x`.
+  if (keyword === 'key' && /[?&]$/.test(lead)) return true
   return keyword === 'key' && /(?:[a-z]Id|[_-]id)[_-]?$/.test(lead)
 }
 
@@ -355,6 +361,7 @@ export function assignedSecretAt(text: string, keyword: string, start: number): 
   const isDoubtful = mayMeanElse(keyword, lead, text.slice(start, end))
   if (otherName.test(lead) || resource.test(lead)) return undefined
 
+  const isQuery = /[?&][\w.-]{0,40}$/.test(lead)
   const decide = (written: Written | undefined, isSentence: boolean): AssignedSecret | undefined => {
     if (written === undefined || isCode(text, written)) return undefined
     const value = unescaped(text.slice(written.start, written.end))
@@ -363,7 +370,7 @@ export function assignedSecretAt(text: string, keyword: string, start: number): 
     const needsKey = !isPassword && !isShort
     if (needsKey && !isStrong()) return undefined
     // `key: …` of a map or a component names an identifier unless something says which key it is.
-    if (keyword === 'key' && !keyPrefix.test(lead)) return undefined
+    if (keyword === 'key' && !keyPrefix.test(lead) && !(isQuery && value.length > 19)) return undefined
     // A row of texts in Base64 may contain a short name as one of them: `PW4= cmVkaXM=`.
     if (isShort && /^\d?= /.test(text.slice(end, end + 3))) return undefined
     if (isSentence && !(/\d/.test(value) && letter.test(value) && isChosen(value, written.isQuoted))) return undefined
@@ -382,7 +389,6 @@ export function assignedSecretAt(text: string, keyword: string, start: number): 
     }
   }
 
-  const isQuery = /[?&][\w.-]{0,40}$/.test(lead)
   const assigned =
     endOf(isShort ? operatorAt : placeAt, text, nameStop ?? end) ??
     (inTable.test(text.slice(Math.max(0, start - 64), start)) ? endOf(cellAt, text, nameStop ?? end) : undefined)

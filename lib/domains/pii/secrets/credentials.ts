@@ -136,6 +136,16 @@ const statements: readonly (readonly [keyword: string, form: RegExp])[] = [
     'htpasswd',
     /htpasswd[ \t]{1,3}(?:-\w{1,8}[ \t]{1,3}){0,4}(?:-\w{0,6}b\w{0,6})[ \t]{1,3}(?:-\w[ \t]{1,3}|-C[ \t]\d+[ \t]){0,2}(?:[^\s|;&-][^\s|;&]{0,120}[ \t]{1,3}){1,2}(?=[^\s|;&]{4,160}[ \t]{0,3}(?:[\n\r|;&>)\x60]|$))/iy,
   ],
+  ...['add_user', 'change_password', 'authenticate_user'].map(
+    (word) =>
+      [
+        word,
+        new RegExp(
+          String.raw`(?<=rabbitmqctl[^\n|;&]{0,80}[ \t])${word}[ \t]{1,3}["']?[^\s"']{1,60}["']?[ \t]{1,3}(?=\S)`,
+          'iy',
+        ),
+      ] as const,
+  ),
   ['wpa_passphrase', /wpa_passphrase[ \t]{1,3}(?:"[^"\n]{1,40}"|'[^'\n]{1,40}'|[^\s"'=]{1,40})[ \t]{1,3}(?=\S)/iy],
   ['net use', /net use[ \t]{1,3}(?:[a-z*]:?[ \t]{1,3})?\\{2,4}[^\s]{1,120}[ \t]{1,3}(?=[^\s/*])/iy],
   ['nmcli', /nmcli[ \t][^\n|;&]{1,160}?[ \t]password[ \t]{1,3}(?=\S)/iy],

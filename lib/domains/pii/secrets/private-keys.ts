@@ -56,6 +56,11 @@ const otherForms: readonly (readonly [keyword: string, form: RegExp])[] = [
   ['privatekey', new RegExp(String.raw`PrivateKey["']?\s{0,3}[=:]\s{0,3}["']?${base64}{43}=`, 'iy')],
   ['presharedkey', new RegExp(String.raw`PresharedKey["']?\s{0,3}[=:]\s{0,3}["']?${base64}{43}=`, 'iy')],
   ['private_key', new RegExp(String.raw`private_key["']?\s{0,3}[=:]\s{0,3}["']?${base64}{43}=(?![A-Za-z0-9=])`, 'iy')],
+  // `wg set wg0 private-key <(echo x)`, `wg.private-key = x`
+  [
+    'private-key',
+    new RegExp(String.raw`private-key["']?[\s=:<(]{1,6}(?:echo )?["']?${base64}{43}=(?![A-Za-z0-9=])`, 'iy'),
+  ],
   // age
   ['age-secret-key-', /AGE-SECRET-KEY-(?:PQ-)?1[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{58,2000}/iy],
   ['age-plugin-', /AGE-PLUGIN-[A-Z0-9-]{2,20}-1[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{50,300}/y],
@@ -65,7 +70,7 @@ const otherForms: readonly (readonly [keyword: string, form: RegExp])[] = [
   [
     'begin ssh2',
     new RegExp(
-      String.raw`BEGIN SSH2 (?:ENCRYPTED )?PRIVATE KEY ----(?:\s{0,4}[A-Za-z-]{3,20}: [^\n]{0,200}\n){0,6}${line}${lines}`,
+      String.raw`BEGIN SSH2 (?:ENCRYPTED )?PRIVATE KEY ----(?:\s{1,4}[A-Za-z-]{3,20}: [^\n]{0,200}){0,6}${line}${lines}`,
       'y',
     ),
   ],

@@ -36,6 +36,8 @@ const standIns = [
   String.raw`^[A-Z]{2}={2,3}\d{1,3}[?:]`,
   String.raw`^(?:return|typeof|void|new|await|function|if|throw)(?:[(;{[]|![\w$]+[.(=])`,
   String.raw`^\d[\d.]*\*{1,2}[a-z]\w*\.[\w.]+$`,
+  // Numbers of vulnerabilities and advisories.
+  String.raw`^(?:CVE|CWE|GHSA|RHSA|USN|DSA|CAPEC|PYSEC|RUSTSEC|GO|BDU|JVNDB|CNVD|CNNVD)-\d{2,4}(?:-\d{2,8}){0,2}$|^GHSA(?:-[a-z\d]{4}){3}$`,
 ]
 const standIn = new RegExp(standIns.join('|'))
 const codePoints =
