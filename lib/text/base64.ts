@@ -70,6 +70,7 @@ const hexadecimal: Coding = (text, start, end) => {
   return { start, end, text: plain.text, encode: (rest, cuts) => Buffer.from(plain.write(rest, cuts)).toString('hex') }
 }
 const base64: Coding = (text, start, end) => {
+  if ((end - start) % 4 === 1 && !text.slice(start, end).includes('\n')) return undefined
   let padded = end
   while (padded < text.length && padded < end + 2 && text[padded] === '=') padded++
   const bytes = bytesOf(text, start, end)
@@ -91,13 +92,49 @@ const base64: Coding = (text, start, end) => {
     },
   }
 }
+const signsOfBase32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
+/** A shorter run in Base32 has less than 15 bytes. */
+const isBase32 = /^[A-Z2-7]{24,}$/
+/** Base32 has up to six signs of padding. */
+const paddingOfBase32 = /={0,6}/y
+function base32Of(bytes: Uint8Array, isPadded: boolean): string {
+  let [encoded, bits, count] = ['', 0, 0]
+  for (const byte of bytes) {
+    bits = ((bits << 8) | byte) & 0xfff
+    for (count += 8; count >= 5; count -= 5) encoded += signsOfBase32[(bits >>> (count - 5)) & 31]
+  }
+  if (count > 0) encoded += signsOfBase32[(bits << (5 - count)) & 31]
+  return isPadded ? encoded.padEnd(Math.ceil(encoded.length / 8) * 8, '=') : encoded
+}
+const base32: Coding = (text, start, end) => {
+  const body = text.slice(start, end)
+  if (!isBase32.test(body)) return undefined
+  const bytes = new Uint8Array(Math.floor((body.length * 5) / 8))
+  let [length, bits, count] = [0, 0, 0]
+  for (const sign of body) {
+    bits = ((bits << 5) | signsOfBase32.indexOf(sign)) & 0xfff
+    count += 5
+    if (count < 8) continue
+    count -= 8
+    bytes[length++] = (bits >>> count) & 255
+  }
+  const plain = textOfBytes(bytes)
+  if (!plain || plain.text === '') return undefined
+  paddingOfBase32.lastIndex = end
+  const padded = end + (paddingOfBase32.exec(text)?.[0].length ?? 0)
+  const isPadded = padded > end || body.length % 8 === 0
+  return { start, end: padded, text: plain.text, encode: (rest, cuts) => base32Of(plain.write(rest, cuts), isPadded) }
+}
 /** What a run of letters and digits may be, in this order. */
 export const codings = new Map<string, Coding>([
   ['hexadecimal', hexadecimal],
   ['Base64', base64],
+  ['Base32', base32],
 ])
+/** No Base64 and no Base32 has these lengths. */
+const isNoLength = (length: number): boolean => length % 4 === 1 && length % 8 !== 5
 function decoded(text: string, start: number, end: number): CodedSegment | undefined {
-  if ((end - start) % 4 === 1 && !text.slice(start, end).includes('\n')) return undefined
+  if (isNoLength(end - start) && !text.slice(start, end).includes('\n')) return undefined
   if (!looksMixed(text, start, end)) return undefined
   for (const decode of codings.values()) {
     const found = decode(text, start, end)

@@ -128,11 +128,15 @@ export function crossesBorder(text: string, { start, end, view }: FoundSpan): bo
   return isSeparated(shown.slice(at.start, at.end), depth === 0) || crossesIn(layers, depth, at)
 }
 
-/** Whether the parts of a span of a decoded text are in another order, or the names of properties, in the text below. */
-export function isScattered(text: string, { depth, start, end }: Span & { depth: number }): boolean {
-  const layer = viewsOf(text).layers[depth - 1]
+/**
+ * Whether the parts of a span of a decoded text are in another order, or the names of properties, in the text below. The offsets are those of
+ * what a search of this form reads.
+ */
+export function isScattered(text: string, span: Span & { depth: number }): boolean {
+  const layer = viewsOf(text).layers[span.depth - 1]
   if (!layer) return false
-  const { kinds, starts, baseStarts, baseEnds, count } = layer
+  const { kinds, starts, baseStarts, baseEnds, count, newFrom } = layer
+  const [start, end] = [newFrom + span.start, newFrom + span.end]
   let to = -1
   for (let at = firstPiece(layer, start); at < count && (starts[at] ?? 0) < end; at++) {
     const kind = kinds[at]

@@ -174,6 +174,15 @@ function binaryText(bytes: Uint8Array): TextOfBytes | undefined {
   }
 }
 
+const wideLetters = /(?:[^\0]\0){8}/
+/** A text in which a part was written in UTF-16: the scanner reads that part. */
+function partlyWideText(bytes: Uint8Array): TextOfBytes | undefined {
+  if (!bytes.includes(0) || !isUtf8(bytes)) return undefined
+  const text = utf8.decode(bytes)
+  if (!wideLetters.test(text) || binary.test(text.replaceAll('\0', ''))) return undefined
+  return { text, write: (rest) => new TextEncoder().encode(rest) }
+}
+
 /** Reads the text of bytes; undefined for bytes that contain none. */
 export function textOfBytes(bytes: Uint8Array): TextOfBytes | undefined {
   // Most words that look like Base64 contain a control character near their beginning.
@@ -185,7 +194,7 @@ export function textOfBytes(bytes: Uint8Array): TextOfBytes | undefined {
   }
   const text = isNarrow ? narrowText(bytes) : undefined
   if (text !== undefined) return { text, write: (rest) => new TextEncoder().encode(rest) }
-  return wideText(bytes) ?? binaryText(bytes)
+  return wideText(bytes) ?? partlyWideText(bytes) ?? binaryText(bytes)
 }
 
 /** Of a shorter list of numbers, nobody can tell whether they are bytes. */

@@ -286,6 +286,12 @@ export function outermost(text: string): string | undefined {
   return quoted.test(text) ? '=' : undefined
 }
 
+function endOfPadding(text: string, at: number): number {
+  let end = at
+  while (end < at + 2 && text.charCodeAt(end) === 61) end++
+  return end
+}
+
 /**
  * Removes one level of every encoding from a part of the layer's base. `defers`: leaves Base64 beside other encodings to the next layer,
  * because an escape sequence or a tag may be between two parts of it. `first`: the signs of the encoding that must be removed before all
@@ -321,7 +327,7 @@ export function decodeInline(layer: LayerBuilder, start: number, end: number, de
         only !== undefined ||
         (defers &&
           ((from > start && beyondBreaks(text, runStart, -1) <= from) ||
-            joins.includes(text[Math.min(end, beyondBreaks(text, at, 1))] ?? ' ')))
+            joins.includes(text[Math.min(end, beyondBreaks(text, endOfPadding(text, at), 1))] ?? ' ')))
       if (isBeside && length >= leastBase64) at = endOfLines(text, runStart, at, end)
       else if (!isBeside && (length >= leastBase64 || (length >= leastPadded && text[at] === '='))) {
         const { segments, end: until } = segmentsIn(text, runStart, at, end)

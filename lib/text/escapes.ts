@@ -126,9 +126,10 @@ const letters: Readonly<Record<string, string>> = {
 }
 /** Bytes as PostgreSQL writes them: all hexadecimal digits follow one `\\x`. */
 const bytea = /^[0-9a-fA-F]{16}/
-const codePoints = /u\{([0-9a-fA-F]{1,6})\}|x\{([0-9a-fA-F]{1,6})\}|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})/y
+const codePoints =
+  /u\{([0-9a-fA-F]{1,6})\}|x\{([0-9a-fA-F]{1,6})\}|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(00[0-9a-fA-F]{4})(?:\r\n|[ \t\n])?/y
 
-/** Escapes that begin with a backslash: JSON, JavaScript, Python, C, YAML and shells. Returns the end of the sequence. */
+/** Escapes that begin with a backslash: JSON, JavaScript, Python, C, YAML, CSS (with six digits) and shells. Returns the end of the sequence. */
 export function backslash(layer: LayerBuilder, text: string, at: number, copied: () => void): number {
   const next = text[at + 1] ?? ''
   if (next === 'x' && bytea.test(text.slice(at + 2, at + 18))) {
@@ -139,7 +140,7 @@ export function backslash(layer: LayerBuilder, text: string, at: number, copied:
   codePoints.lastIndex = at + 1
   const code = codePoints.exec(text)
   if (code) {
-    const point = Number.parseInt(code[1] ?? code[2] ?? code[3] ?? code[4] ?? '', 16)
+    const point = Number.parseInt(code[1] ?? code[2] ?? code[3] ?? code[4] ?? code[5] ?? '', 16)
     if (point > 0x10ffff) return at
     copied()
     layer.unit(at, codePoints.lastIndex, code[3] ? String.fromCharCode(point) : String.fromCodePoint(point))

@@ -51,6 +51,8 @@ export interface Layer {
   readonly flowEnd: number
   /** Parts after `flowEnd` that people read, such as alternative texts of images. */
   readonly readable: readonly Span[]
+  /** The text before this offset equals the base: a search of the base has found what it contains. */
+  readonly newFrom: number
   /** Whether the layer removes no encoding, but labels or hyphens: the base can be read as well. */
   readonly isReading: boolean
   /** Whether the base contains tags or the structure of JSON. */
@@ -239,6 +241,7 @@ export class LayerBuilder {
       text: this.#written.toString(),
       flowEnd,
       readable,
+      newFrom: 0,
       isReading: false,
       hasStructure: this.hasStructure,
       regions: regions.subarray(0, count),
@@ -265,6 +268,17 @@ function pieceAt({ starts, count }: Layer, offset: number): number {
 
 /** Whether the character at an offset of the decoded text was part of Base64 or another segment that is decoded as a whole. */
 export const isCodedAt = (layer: Layer, offset: number): boolean => layer.kinds[pieceAt(layer, offset)] === coded
+
+/** What a further reading of the base, in a span of the decoded text, contains of the text itself. */
+export function flowIn(layer: Layer, { start, end }: Span): string {
+  const { kinds, starts, baseStarts, baseEnds, count, flowEnd, text } = layer
+  for (let at = pieceAt(layer, start); at < count && (starts[at] ?? 0) < end; at++) {
+    const [first, base] = [starts[at] ?? 0, baseStarts[at] ?? 0]
+    if (first < start || (baseEnds[at] ?? 0) <= flowEnd) continue
+    return text.slice(start, kinds[at] === same ? first + Math.max(0, flowEnd - base) : first)
+  }
+  return text.slice(start, end)
+}
 
 /** The range in the base of a span of the decoded text. */
 export function spanBelow(layer: Layer, { start, end }: Span): Span {
@@ -354,11 +368,10 @@ export function replacementsBelow(layer: Layer, replacements: readonly Replaceme
 
 const isSpace = (text: string, at: number): boolean => text.charCodeAt(at) <= 32
 
-/** The structure in the base of a layer. A layer that contains its whole base before other forms of it has none. */
-export function structureIn({ kinds, baseStarts, baseEnds, count }: Layer): Span[] {
+/** The structure in the base of a layer. A layer that contains its base before other forms of it has none. */
+export function structureIn({ kinds, baseStarts, baseEnds, count, newFrom }: Layer): Span[] {
   const found: Span[] = []
-  const isWhole = kinds[0] === same && (baseEnds[0] ?? 0) > (baseStarts[1] ?? 0)
-  for (let at = 0; at < count && !isWhole; at++) {
+  for (let at = 0; at < count && newFrom === 0; at++) {
     const [start, end] = [baseStarts[at] ?? 0, baseEnds[at] ?? 0]
     if (kinds[at] === markup && end > start) found.push({ start, end })
   }

@@ -1,10 +1,14 @@
-import type { LayerBuilder } from './layer.ts'
+import type { LayerBuilder, Span } from './layer.ts'
 
 /** Elements of BBCode, and those that separate words. */
 const boardElement =
   'b|i|u|s|url|img|quote|code|color|size|font|center|left|right|list|li|spoiler|email|sub|sup|table|tr|td|th|indent|align|h[1-6]|user|' +
   'mention|strike|highlight|noparse|video|media|post|thread|background|bg'
 const board = new RegExp(`\\[(/?)(${boardElement})(?:=([^\\]\\n]{0,300})|(?: [a-z]+=[^\\]\\n]{0,300}))?\\]`, 'iy')
+/** An element with a value in quotation marks: a list has no such item. It may be closed in another part of the text. */
+const openingWithValue = new RegExp(`^\\[(?:${boardElement})=(["'])[^[\\]\\n"']{0,300}\\1\\]$`, 'i')
+export const isOpeningOfBoard = (text: string, { start, end }: Span): boolean =>
+  openingWithValue.test(text.slice(start, end))
 const boardBlock = /^(?:quote|code|center|left|right|list|li|table|tr|td|th|indent|align|h[1-6])$/
 const closesBoard = new RegExp(`\\[/(${boardElement})\\]`, 'gi')
 const url = '(?:https?|ftp|mailto|tel|file|slack|tg|discord|ircs?|www)[:.]'
@@ -79,7 +83,7 @@ export function lightMarkup(
         light.closed ??= new Set(
           [...text.slice(start, end).matchAll(closesBoard)].map((one) => (one[1] ?? '').toLowerCase()),
         )
-        if (!light.closed.has(name)) return at
+        if (!light.closed.has(name) && !openingWithValue.test(element[0])) return at
         return take(element[0], boardBlock.test(name) ? '\n' : '', element[3])
       }
       if (text.startsWith('[*]', at)) {

@@ -78,8 +78,9 @@ class Bits {
     return bit
   }
 }
+/** Every second byte of UTF-16 may be zero. */
 const isTextByte = (byte: number): boolean =>
-  byte >= 32 ? byte !== 127 : byte === 9 || byte === 10 || byte === 13 || byte === 27
+  byte >= 32 ? byte !== 127 : byte === 0 || byte === 9 || byte === 10 || byte === 13 || byte === 27
 const checkedCodes = 5
 
 /**

@@ -22,6 +22,11 @@ class ReadingBuilder extends LayerBuilder {
     this.copyTo(this.base.length)
     return { ...this.build(), isReading: true }
   }
+  /** A reading that follows the base, of which nothing was removed. */
+  readingBeside(): Layer | undefined {
+    const found = this.reading()
+    return found && { ...found, newFrom: this.base.length }
+  }
 }
 /** A text without the matches of a pattern. */
 function without(
@@ -194,8 +199,8 @@ function withoutFolds(base: string, flowEnd: number): Layer | undefined {
       else builder.drop(index, from)
     }
     builder.copy(from, base.length)
-  }, false)
-  return builder.reading()
+  })
+  return builder.readingBeside()
 }
 
 /** Tokens of models. Some begin with a sign for the space before a word; others have a sign where a word continues. */
@@ -223,8 +228,8 @@ function joinTokens(base: string, flowEnd: number): Layer | undefined {
       else builder.drop(index, from)
     }
     builder.copy(from, base.length)
-  }, false)
-  return builder.reading()
+  })
+  return builder.readingBeside()
 }
 
 /** What programs write before and after words of an old and of a new version. */
@@ -308,8 +313,8 @@ function newVersion(base: string, flowEnd: number): Layer | undefined {
         from = next
       })
       builder.copy(from, base.length)
-    }, false)
-  return builder.reading()
+    })
+  return builder.readingBeside()
 }
 
 /** What is between words or inside them, by the sign that it begins with. */

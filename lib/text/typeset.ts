@@ -261,7 +261,7 @@ const texCommand =
   'end|(?:sub){0,2}section|chapter|paragraph|item|href|footnote|cite|ss|ae|oe|aa|l|o|AE|OE|AA|L|O'
 export const tex = new RegExp(
   `(?<!\\\\)(?:\\\\\\\\)*\\\\(?:(?:${texCommand})(?:\\*?[{[\\]]|\\}|[ ~]\\p{L})|["'\`^~=.]\\{\\\\?[a-zA-Z]\\}|[cvHkbdr]\\{[a-zA-Z]\\})|` +
-    '\\{\\\\(?:["\'`^~=.]\\\\?[a-zA-Z]|ss|ae|oe|aa|l|o|AE|OE|AA|L|O)\\}|[a-zA-Z](?<!\\\\[a-zA-Z])\\\\"[aeiouAEIOU](?=[a-zß])',
+    '\\{\\\\(?:(?:""?|[\'`^~=.])\\\\?[a-zA-Z]|ss|ae|oe|aa|l|o|AE|OE|AA|L|O)\\}|[a-zA-Z](?<!\\\\[a-zA-Z])\\\\"[aeiouAEIOU](?=[a-zß])',
   'u',
 )
 const combining: Readonly<Record<string, string>> = {
@@ -281,7 +281,8 @@ const combining: Readonly<Record<string, string>> = {
   d: '\u0323',
   r: '\u030a',
 }
-const accent = /\\(?:(["'`^~=.])(?:\{\\?(\p{L})\}|\\?(\p{L}))|([cvHukbdr])(?:\{\\?(\p{L})\}| (\p{L})))/uy
+/** In a cell of a table, a quotation mark is doubled. */
+const accent = /\\(?:(""?|['`^~=.])(?:\{\\?(\p{L})\}|\\?(\p{L}))|([cvHukbdr])(?:\{\\?(\p{L})\}| (\p{L})))/uy
 const command = /\\([a-zA-Z]+)\*?/y
 const signsOfTex: Readonly<Record<string, string>> = {
   ss: 'ß',
@@ -327,7 +328,7 @@ export function texEscape(layer: LayerBuilder, text: string, at: number, copied:
   if (accented) {
     const [whole, sign = '', inBraces = '', bare = '', letter = '', ofLetter = '', spaced = ''] = accented
     const on = inBraces || bare || ofLetter || spaced
-    const mark = combining[sign || letter] ?? ''
+    const mark = combining[sign.charAt(0) || letter] ?? ''
     copied()
     layer.unit(at, at + whole.length, `${on}${mark}`.normalize('NFC'))
     return at + whole.length

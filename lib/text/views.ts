@@ -4,6 +4,7 @@ import { decodeJson, decodeLiteral, jsonValuesIn } from './json.ts'
 import {
   applyReplacements,
   type FoundSpan,
+  flowIn,
   isCodedAt,
   type Layer,
   LayerBuilder,
@@ -16,6 +17,7 @@ import {
   type ViewSpan,
   withoutStructure,
 } from './layer.ts'
+import { isOpeningOfBoard } from './light-markup.ts'
 import { decodeLiteralValue, hasLiteral, literalsIn } from './literals.ts'
 import { beginUnpacking } from './packed.ts'
 import { joinHyphens, readings } from './readings.ts'
@@ -75,7 +77,7 @@ const json: Format = (builder, start, end, defers) => {
 const literals: Format = (builder, start, end, defers) => {
   const { base } = builder
   if (!hasLiteral(base, start, end) || !mayBegin(base, start, end, defers)) return undefined
-  const values = literalsIn(base, start, end)
+  const values = literalsIn(base, start, end).filter((one) => !isOpeningOfBoard(base, one))
   if (values.length === 0) return undefined
   if (defers && hasEscapeBetween(base, start, end, values)) {
     decodeInline(builder, start, end, defers, '\\')
@@ -227,11 +229,15 @@ export function searchViews<T extends Span>(
   const byDepth: (T & FoundSpan)[][] = []
   for (let n = 0; n <= length; n++) {
     const depth = isLastFirst ? length - n : n
-    const found = find(views.layers[depth - 1]?.text ?? text)
+    const { text: view, newFrom } = views.layers[depth - 1] ?? { text, newFrom: 0 }
+    const found = find(newFrom === 0 ? view : view.slice(newFrom))
     byDepth[depth] =
       depth === 0
         ? [...found]
-        : found.map((one) => ({ ...one, ...spanOf(views, { depth, start: one.start, end: one.end }) }))
+        : found.map((one) => ({
+            ...one,
+            ...spanOf(views, { depth, start: newFrom + one.start, end: newFrom + one.end }),
+          }))
   }
   return byDepth.flat()
 }
@@ -253,7 +259,8 @@ export function spokenTexts(text: string): string[] {
   const layers = decode(text)
   layers.forEach((layer, at) => {
     for (const { start, end } of layer.readable)
-      for (const one of spokenTexts(layer.text.slice(start, end))) found.add(one)
+      if (layer.isReading) found.add(flowIn(layer, { start, end }))
+      else for (const one of spokenTexts(layer.text.slice(start, end))) found.add(one)
     if (layer.isReading) found.add(layer.text.slice(0, layer.flowEnd))
     else if (layers[at + 1]?.isReading !== false) read = layer.text.slice(0, layer.flowEnd)
   })

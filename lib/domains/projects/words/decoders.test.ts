@@ -56,7 +56,11 @@ const tables: [of: string, table: Map<string, unknown>, texts: Record<string, st
   [
     'runs of letters and digits',
     codings,
-    { Base64: Buffer.from(sentence).toString('base64'), hexadecimal: Buffer.from(sentence).toString('hex') },
+    {
+      Base32: 'NV4SAZTFOZSXEIDCMVTWC3RANFXCAQLQOJUWYIDBNZSCA5DIMUQGG3DJNZUWGIDLMVYHIIDNMUQGM33SEBXGS3TFEBSGC6LT',
+      Base64: Buffer.from(sentence).toString('base64'),
+      hexadecimal: Buffer.from(sentence).toString('hex'),
+    },
   ],
   [
     'compressed data',

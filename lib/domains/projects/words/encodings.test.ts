@@ -258,7 +258,7 @@ const cases: fc.Arbitrary<Case> = fc.constantFrom(...Object.keys(scripts)).chain
   }),
 )
 const encodedWith = (text: string, names: readonly string[]) =>
-  names.reduce((inner, name) => encodings[name]?.(inner) ?? forms[name]?.(inner) ?? inner, text)
+  names.reduce((inner, name) => (encodings[name] ?? forms[name] ?? asIdentifiers[name] ?? String)(inner), text)
 const inParts = new Set(['a string with plus signs', 'a string of SQL', 'deltas of a protocol of parts'])
 /** The erased words with those of another author, in a form and in encodings. */
 function writtenOf({ script, erased, other, names, isHyphenated, identifier, form }: Case): {
@@ -340,7 +340,11 @@ describe('runs in encoded texts', () => {
     ['JSON in ASCII', 'deltas of messages', 'terminal colors'],
     ['JSON', 'deltas of chat completions', 'terminal colors'],
     ['hexadecimal', 'UTF-16 byte by byte', 'a log line'],
-  ])('are found and cut in %s in %s in %s', (...names) => {
+    ['BBCode', 'RTF', 'LaTeX'],
+    ['Base64 in lines', 'inline tags', 'HTML lines'],
+    ['kebab-case', 'UTF-16 byte by byte', 'Python calls', 'Base64'],
+    ['snake_case', 'LaTeX', 'CSV'],
+  ])('are found and cut in %s in %s in %s %s', (...names) => {
     for (const script of Object.keys(scripts)) {
       const all = scripts[script] ?? []
       const own = all.slice(0, 26).join(isJoined(script) ? '' : ' ')

@@ -56,6 +56,16 @@ const everyThird = (text: string, change: (word: string) => string) =>
     .join('\n')
 const cues = (text: string) => text.split('\n').flatMap((line) => line.match(/(?:\S+ ?){1,3}/g) ?? [])
 
+const signsOfBase32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
+const base32 = (text: string) =>
+  chunks([...Buffer.from(text)].map((byte) => byte.toString(2).padStart(8, '0')).join(''), 5)
+    .map((bits) => signsOfBase32[Number.parseInt(bits.padEnd(5, '0'), 2)])
+    .join('')
+const fromBase32 = (encoded: string) => {
+  const bits = [...encoded].map((sign) => signsOfBase32.indexOf(sign).toString(2).padStart(5, '0')).join('')
+  return Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2))).toString()
+}
+
 const forms: Record<string, StoredForm> = {
   'a vCard': folded('BEGIN:VCARD\r\nVERSION:3.0\r\nNOTE:', 17, '\r\n ', '\r\nEND:VCARD\r\n'),
   'a calendar': folded(
@@ -170,6 +180,16 @@ const forms: Record<string, StoredForm> = {
         .join('\n')}\n`,
     read: (stored) => stored.replace(/^(?:-.*|\+\+\+.*|@@.*)\n/gm, '').replace(/\n\+?/g, ' '),
   },
+  'Base32 in a link': {
+    write: (text) => `otp://x?note=${base32(text)}&y=1`,
+    read: (stored) => fromBase32(/note=(\w*)/.exec(stored)?.[1] ?? ''),
+  },
+  'a string of CSS': {
+    write: (text) =>
+      `a{content:"${text.replace(/[^a-zA-Z0-9.]/gu, (sign) => `\\${(sign.codePointAt(0) ?? 0).toString(16).padStart(6, '0')} `)}"}`,
+    read: (stored) =>
+      stored.replace(/\\([0-9a-f]{6}) /g, (_, code: string) => String.fromCodePoint(Number.parseInt(code, 16))),
+  },
   'a terminal that moves over spaces': {
     write: (text) => text.replaceAll(' ', '\u001b[C'),
     read: (stored) => stored.replaceAll('\u001b[C', ' '),
@@ -212,6 +232,15 @@ describe.each(Object.keys(forms))('%s', (name) => {
     expect(words.runsIn(rest)).toEqual([])
     expect(read(rest)).toContain(`${other}.`)
     for (const word of wordsOf(erased)) if (word.length > 4) expect(read(rest)).not.toContain(word)
+  })
+  it.each(Object.keys(sentences))('is a source whose words are found as they are read in %s', (language) => {
+    const [erased = '', other = ''] = sentences[language] ?? []
+    const [source, words] = [new Fingerprints(), new Fingerprints()]
+    source.add(write(`${erased}.`))
+    words.add(erased)
+    // A length may look like a part of the first word.
+    expect(source.runsIn(erased).length).toBeGreaterThanOrEqual(words.runsIn(erased).length - 1)
+    expect(source.runsIn(other)).toEqual([])
   })
 })
 
