@@ -26,6 +26,7 @@ const groups: Record<string, () => Promise<BenchRow[]>> = {
   graph: async () => (await import('./graph.ts')).run(),
   'subject-everywhere': async () => (await import('./subject-everywhere.ts')).run(),
   readings: async () => (await import('./readings.ts')).run(),
+  find: async () => (await import('./find.ts')).run(),
   'due-day': async () => (await import('./due-day.ts')).run(),
   snapshots: async () => (await import('./snapshots.ts')).run(),
   export: async () => (await import('./export.ts')).run(),

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { emptyCheckpoint } from '@langchain/langgraph-checkpoint'
 import { createClient } from '@redis/client'
 import neo4j from 'neo4j-driver'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { commandLine } from '#lib/testing/command-line.ts'
@@ -165,10 +166,31 @@ describe.skipIf(!(await areStoresInstalled()))('kp find and kp orphans with ever
     await servers.close()
   })
 
+  /** Records each command that Redis logs. */
+  async function redisLog() {
+    const redis = createClient({ url: servers.redisUrl })
+    await redis.connect()
+    const commands = new Set<string>()
+    // A line is: time, [database address], "COMMAND" "argument" …
+    await redis.monitor((line) => commands.add(/\] "(\w+)"/.exec(String(line))?.[1]?.toUpperCase() ?? String(line)))
+    // The commands of a script (EVAL) are logged, too.
+    const client = redis.duplicate()
+    await client.connect()
+    const writing = z.array(z.string()).parse(await client.sendCommand(['ACL', 'CAT', 'write']))
+    client.destroy()
+    const writes = () => [...commands].filter((command) => writing.includes(command.toLowerCase()))
+    return { commands, writes, close: () => redis.destroy() }
+  }
+
   it('finds the person in every store and encoding, and writes nothing', async () => {
+    const log = await redisLog()
+    onTestFinished(() => log.close())
     const [before, versions] = [await stores.everything(group), await rowVersions(servers.checkpointsUrl)]
+    log.commands.clear()
     const { status, json, err } = await line.run(['find', name, email, ...addresses(), '--load', '100', '--json'])
     expect([status, err]).toEqual([0, ''])
+    expect(log.commands).toContain('SCAN')
+    expect(log.writes()).toEqual([])
     const places: Place[] = json.data.places
     const has = (store: string, kind: string, part: string, field?: string) =>
       places.some(
@@ -232,6 +254,100 @@ describe.skipIf(!(await areStoresInstalled()))('kp find and kp orphans with ever
     expect(records(again)).toBe(records(first))
     expect(existsSync(join(line.workplace, 'state.json.new'))).toBe(false)
   })
+
+  it('names a table that is locked, searches the others, and counts values that are too large', async () => {
+    const huge = `kp_find_${randomUUID().slice(0, 8)}`
+    await withConnection(servers.checkpointsUrl, async (client) => {
+      await client.query(`CREATE SCHEMA ${huge}; SET search_path = ${huge};
+        CREATE TABLE a_locked (note text); CREATE TABLE b_large (note text); CREATE TABLE c_changed (note text); CREATE TABLE d_last (note text);
+        ALTER TABLE b_large ALTER note SET STORAGE EXTERNAL;
+        INSERT INTO b_large VALUES (repeat('x', 17 * 1024 * 1024)); INSERT INTO d_last VALUES ('${name}')`)
+      await client.query('BEGIN; LOCK TABLE a_locked')
+      const url = new URL(servers.checkpointsUrl)
+      url.searchParams.set('schema', huge)
+      const args = ['find', name, '--postgres', url.href, '--load', '100', '--json']
+      const { status, json } = await line.run(args).finally(() => client.query('ROLLBACK'))
+      const [store] = json.data.stores
+      expect([status, store.state, store.unread]).toEqual([0, 'done', { large: 1 }])
+      expect(store.skipped).toEqual([`${huge}.a_locked: another session has locked it`])
+      expect(json.data.places.map((place: Place) => place.name)).toEqual([`${huge}.d_last (0,1)`])
+      await client.query(`DROP SCHEMA ${huge} CASCADE`)
+    })
+  })
+
+  it('goes on when a table is dropped or changed while the search reads another', async () => {
+    const { find } = await import('#lib/operator/find.ts')
+    const { postgresSource } = await import('#lib/operator/find-postgres.ts')
+    const schema = `kp_find_${randomUUID().slice(0, 8)}`
+    const url = new URL(servers.checkpointsUrl)
+    url.searchParams.set('schema', schema)
+    const source = postgresSource(url.href)
+    await withConnection(servers.checkpointsUrl, async (client) => {
+      await client.query(`CREATE SCHEMA ${schema}; SET search_path = ${schema};
+        CREATE TABLE a (note text); CREATE TABLE b (note text); CREATE TABLE c (note text); CREATE TABLE d (note text);
+        INSERT INTO a VALUES ('x'); INSERT INTO b VALUES ('x'); INSERT INTO c VALUES ('x'); INSERT INTO d VALUES ('${name}')`)
+      let pages = 0
+      const altered = {
+        ...source,
+        async page(after: string | null) {
+          const page = await source.page(after)
+          if (++pages === 1) await client.query('DROP TABLE b; ALTER TABLE c RENAME note TO body')
+          return page
+        },
+      }
+      const report = await find({
+        sources: [altered],
+        sought: { names: [name], texts: [] },
+        withContent: false,
+        load: 1,
+      })
+      await source.close()
+      expect(report.stores).toMatchObject([
+        {
+          state: 'done',
+          skipped: [
+            `${schema}.b: it was dropped during the search`,
+            `${schema}.c: its columns were changed during the search`,
+          ],
+        },
+      ])
+      expect(report.places.map((place) => place.name)).toEqual([`${schema}.d (0,1)`])
+      await client.query(`DROP SCHEMA ${schema} CASCADE`)
+    })
+  })
+
+  it('says why a store was not searched, without its password', async () => {
+    const silent = createServer((socket) => socket.on('error', () => {}))
+    await new Promise<void>((listening) => silent.listen(0, '127.0.0.1', listening))
+    const address = silent.address()
+    const port = typeof address === 'object' ? address?.port : 0
+    const wrong = new URL(reader)
+    wrong.password = 'hidden'
+    const missing = new URL(reader)
+    missing.pathname = '/nothing'
+    const noBucket = stores.settings.KP_OBJECTS_URL.replace(/\/[^/?]+(?=\?|$)/, '/nothing-here')
+    const unknownUser = servers.graphUrl.replace(/:[^:@]+@/, ':hidden@')
+    for (const [option, url, reason] of [
+      ['--postgres', wrong.href, 'the user name or password is wrong (28P01)'],
+      ['--postgres', missing.href, 'this database does not exist (3D000)'],
+      ['--postgres', `postgres://u:hidden@127.0.0.1:${port}/x`, 'the server does not answer'],
+      ['--neo4j', unknownUser, 'the user name or password is wrong'],
+      ['--redis', 'redis://:hidden@127.0.0.1:1', 'the server does not answer, or the scheme of the address is wrong'],
+      ['--s3', noBucket, 'this database or bucket does not exist'],
+    ] as const) {
+      const { status, out, err } = await line.run(['find', name, option, url])
+      expect([option, status, out.includes(`not searched completely: ${reason}\n`)]).toEqual([option, 1, true])
+      expect([option, out.includes('Nothing was found in what was searched.')]).toEqual([option, true])
+      expect(`${out}${err}`).not.toContain('hidden')
+    }
+    silent.close()
+    const bucket = await line.run(['find', name, '--s3', 's3://key:hidden@127.0.0.1/b'])
+    expect([bucket.status, bucket.err.includes('--s3 must name one bucket'), bucket.err.includes('hidden')]).toEqual([
+      2,
+      true,
+      false,
+    ])
+  }, 120_000)
 
   it('takes the addresses from the variables, and refuses wrong ones without repeating them', async () => {
     const env = { KP_REDIS_URL: servers.redisUrl }

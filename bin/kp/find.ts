@@ -2,6 +2,7 @@ import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { readStoreEnv } from '#lib/config/env.ts'
 import type { FindReport } from '#lib/operator/find.ts'
+import { objectsAddress } from '#lib/stores/objects/address.ts'
 import { exitCodes, Failure, usageFailure } from './failure.ts'
 import type { CommandSession } from './session.ts'
 
@@ -48,6 +49,14 @@ function storesOf({ invocation }: CommandSession, options: StoreOptions): StoreO
       count++
       if (!URL.canParse(url) || !allowed.some((scheme) => scheme === new URL(url).protocol))
         throw usageFailure(`--${name} must be an address such as ${allowed[0]}//user:password@host/name.`)
+    }
+  for (const url of stores.s3)
+    try {
+      objectsAddress(url, '')
+    } catch (error) {
+      throw usageFailure(
+        error instanceof Error ? error.message.replace('KP_OBJECTS_URL', '--s3') : '--s3 is not valid.',
+      )
     }
   if (count === 0)
     throw usageFailure(
@@ -144,9 +153,10 @@ function print({ terminal }: CommandSession, { stores, places }: FindReport): vo
       terminal.line(terminal.bad('✗ '), `${store} ${address} was not searched completely: ${failure ?? 'interrupted'}`)
     for (const reason of skipped) terminal.line(terminal.warn('  ! '), reason)
   }
+  const isComplete = stores.every(({ state }) => state === 'done')
   terminal.line(
     places.length === 0
-      ? 'Nothing was found.'
+      ? `Nothing was found${isComplete ? '' : ' in what was searched'}.`
       : `Found in ${count(places.length, 'place')}: ${count(total('matches'), 'time')}, and ${count(total('possible'), 'possible mention')}.`,
   )
 }
@@ -184,7 +194,10 @@ async function listOrphans(session: CommandSession, options: OrphanOptions): Pro
   }
   for (const { store, address, reason } of report.failed)
     terminal.line(terminal.bad('✗ '), `${store} ${address} was not examined: ${reason}`)
-  terminal.line(report.orphans.length === 0 ? 'Nothing was left behind.' : `${count(report.orphans.length, 'orphan')}.`)
+  const examined = report.failed.length === 0 ? '' : ' in what was examined'
+  terminal.line(
+    report.orphans.length === 0 ? `Nothing was left behind${examined}.` : `${count(report.orphans.length, 'orphan')}.`,
+  )
   if (report.failed.length > 0) session.invocation.setExitCode(exitCodes.failed)
 }
 

@@ -21,7 +21,8 @@ interface Table {
   name: string
   columns: Column[]
   key: string[]
-  blocks: number
+  /** Measured when its reading begins. */
+  blocks?: number
 }
 type Part = { kind: 'threads'; shape: CheckpointSchema } | { kind: 'table'; table: Table }
 /** The part that is read, and the position in it. */
@@ -42,8 +43,7 @@ const columnsSql = `SELECT n.nspname AS schema, c.relname AS table, a.attname AS
       OR t.typcategory = 'C' OR (t.typcategory = 'A' AND (e.typcategory IN ('S', 'C') OR e.typname IN ('json', 'jsonb', 'xml', 'hstore', 'bytea'))) AS "isText",
     has_schema_privilege(n.oid, 'USAGE') AND has_column_privilege(c.oid, a.attnum, 'SELECT') AS may,
     row_security_active(c.oid) AS "isFiltered",
-    coalesce(a.attnum = ANY(i.indkey), false) AS "isKey",
-    (pg_relation_size(c.oid) / current_setting('block_size')::bigint)::int AS blocks
+    coalesce(a.attnum = ANY(i.indkey), false) AS "isKey"
   FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid JOIN pg_type t ON t.oid = a.atttypid
   LEFT JOIN pg_type b ON b.oid = t.typbasetype AND t.typtype = 'd' LEFT JOIN pg_type e ON e.oid = t.typelem AND t.typcategory = 'A'
   LEFT JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary
@@ -61,7 +61,16 @@ interface ColumnRow {
   may: boolean
   isFiltered: boolean
   isKey: boolean
-  blocks: number
+}
+/** Waits for a lock of the table, so that a locked table is measured alone. */
+const blocksSql = "SELECT (pg_relation_size($1::regclass) / current_setting('block_size')::bigint)::int AS blocks"
+
+/** Why a table cannot be read now, by the code of PostgreSQL. Other tables can. */
+const passing: Readonly<Record<string, string>> = {
+  '55P03': 'another session has locked it',
+  '42P01': 'it was dropped during the search',
+  '42703': 'its columns were changed during the search',
+  '42501': 'the right to read it was revoked during the search',
 }
 
 /** Runs statements in a transaction that cannot write, with time limits. */
@@ -161,7 +170,6 @@ function partsOf(rows: readonly ColumnRow[]): { parts: Part[]; skipped: string[]
           name,
           columns: readableColumns,
           key: columns.filter(({ isKey, may }) => isKey && may).map((one) => one.name),
-          blocks: columns[0]?.blocks ?? 0,
         },
       })
     }
@@ -217,8 +225,7 @@ async function tablePage(
         }
       if (rows.length < rowsAtOnce) break
     }
-    const to = from + count
-    return { records, unread, next: to < table.blocks ? String(to) : null, bytes }
+    return { records, unread, next: null, bytes }
   })
 }
 
@@ -243,25 +250,39 @@ export function postgresSource(url: string): FindSource {
   const ask: CheckpointQuery = async (_name, text, values) =>
     within(async (client) => (await timed(client.query({ text, values: [...values] }))).rows)
 
+  const blocksOf = ({ schema: of, name }: Table): Promise<number> =>
+    within(async (client) => {
+      const found = client.query<{ blocks: number }>(blocksSql, [`${quoted(of)}.${quoted(name)}`])
+      return (await timed(found)).rows[0]?.blocks ?? 0
+    })
+
   /** The next page of a table. After a timeout it reads less; a single block that takes too long is counted. */
   async function nextRows(table: Table, at: string | null): Promise<FindPage> {
     const from = Number(at ?? 0)
-    if (from >= table.blocks) return { records: [], unread: {}, next: null }
+    const following = (to: number) => (to < (table.blocks ?? 0) ? String(to) : null)
     for (;;) {
-      const count = Math.min(blocks, table.blocks - from)
+      let count = 0
       try {
+        table.blocks ??= await blocksOf(table)
+        if (from >= table.blocks) return { records: [], unread: {}, next: null }
+        count = Math.min(blocks, table.blocks - from)
         const { bytes, ...page } = await tablePage({ within, timed }, table, from, count)
         if (bytes > bytesPerPage) blocks = Math.max(1, blocks >> 1)
         else if (bytes < bytesPerPage / 8) blocks = Math.min(blocksAtOnce, blocks * 2)
-        return page
+        return { ...page, next: following(from + count) }
       } catch (error) {
-        if (errorCode(error) !== '57014') throw error
+        const code = errorCode(error) ?? ''
+        const reason = passing[code]
+        if (reason !== undefined) {
+          known?.skipped.push(`${table.schema}.${table.name}: ${reason}`)
+          return { records: [], unread: {}, next: null }
+        }
+        if (code !== '57014') throw error
         if (count > 1) {
           blocks = Math.max(1, count >> 2)
           continue
         }
-        const next = from + 1
-        return { records: [], unread: { slow: 1 }, next: next < table.blocks ? String(next) : null }
+        return { records: [], unread: { slow: 1 }, next: following(from + 1) }
       }
     }
   }

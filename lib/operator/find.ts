@@ -5,6 +5,7 @@ import { Fingerprints, mergeSpans, type TextSpan } from '#lib/domains/projects/w
 import { phoneNumbersIn } from '#lib/domains/projects/words/run-words.ts'
 import { errorCode } from '#lib/kernel/error-code.ts'
 import { Problem } from '#lib/kernel/problem.ts'
+import { type StoreRefusal, storeRefusalOf } from '#lib/kernel/store-refusal.ts'
 import { digitsIn, leastDigits } from '#lib/text/numbers.ts'
 
 export type FindStore = 'postgresql' | 'neo4j' | 'redis' | 'objects'
@@ -105,8 +106,9 @@ const distinctOf = (spans: readonly TextSpan[]): TextSpan[] =>
 function matchesIn(sought: Fingerprints, texts: readonly string[]) {
   let best = { text: '', certain: [] as TextSpan[], possible: 0 }
   for (const text of texts) {
-    const certain = distinctOf([...sought.namesIn(text), ...sought.runsIn(text)])
-    const possible = distinctOf(sought.uncertainIn(text)).length
+    const names = sought.certainAndUncertainIn(text)
+    const certain = distinctOf([...names.certain, ...sought.runsIn(text)])
+    const possible = distinctOf(names.uncertain).length
     if (certain.length > best.certain.length || (certain.length === best.certain.length && possible > best.possible))
       best = { text, certain, possible }
   }
@@ -132,9 +134,36 @@ const excerptsOf = (text: string, spans: readonly TextSpan[]): string[] =>
       text.slice(Math.max(0, start - excerpt), Math.min(text.length, end + excerpt)).replaceAll(/\s+/g, ' '),
     )
 
-const failureOf = (error: unknown): string => {
-  if (Problem.is(error)) return error.detail ?? error.title
-  return errorCode(error) ?? (error instanceof Error ? error.name : 'unknown fault')
+/** Reasons that a person can act on, by the code of a system or of PostgreSQL. */
+const failures: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'no server listens at this address',
+  ENOENT: 'no server listens at this address',
+  ECONNRESET: 'the server ended the connection',
+  ENOTFOUND: 'this host does not exist',
+  ETIMEDOUT: 'the server does not answer',
+  '28P01': 'the user name or password is wrong',
+  '28000': 'this user may not sign in',
+  '3D000': 'this database does not exist',
+  '42501': 'this user may not read it',
+  '55P03': 'another session has locked a table',
+  '57014': 'a statement took too long',
+  '57P01': 'the server is shutting down',
+}
+const refusals: Readonly<Partial<Record<StoreRefusal, string>>> = {
+  access_denied: 'this user may not read it',
+  credentials: 'the user name or password is wrong',
+  missing: 'this database or bucket does not exist',
+}
+/** Without the message of the error, which may contain data or a password. */
+export const failureOf = (error: unknown): string => {
+  const refusal = storeRefusalOf(error)
+  if (refusal) return refusals[refusal] ?? refusal
+  if (Problem.is(error)) return 'the server does not answer, or the scheme of the address is wrong'
+  const code = errorCode(error)
+  if (code !== undefined) return failures[code] === undefined ? code : `${failures[code]} (${code})`
+  // The client of PostgreSQL gives its own time limits no code.
+  if (error instanceof Error && /timeout/i.test(error.message)) return 'the server does not answer'
+  return error instanceof Error ? error.name : 'unknown fault'
 }
 
 export interface FindOptions {

@@ -1,8 +1,6 @@
-import { errorCode } from '#lib/kernel/error-code.ts'
-import { Problem } from '#lib/kernel/problem.ts'
 import { redisCache } from '#lib/stores/cache/redis.ts'
 import { connectNeo4j } from '#lib/stores/graph/neo4j-connection.ts'
-import type { FindStore } from './find.ts'
+import { type FindStore, failureOf } from './find.ts'
 import { type ReadOnly, readOnlyPostgres } from './find-postgres.ts'
 import { openObjects, placeOf } from './find-stores.ts'
 
@@ -45,11 +43,6 @@ const maxKnown = 10_000_000
 const uuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi
 
 const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
-const reasonOf = (error: unknown): string =>
-  Problem.is(error)
-    ? (error.detail ?? error.title)
-    : (errorCode(error) ?? (error instanceof Error ? error.message : 'unknown fault'))
-
 /** The ids of conversations that exist, as text. */
 async function knownIds(within: ReadOnly, column: string): Promise<Set<string>> {
   const parts = column.split('.')
@@ -223,7 +216,7 @@ export async function findOrphans(search: OrphanSearch): Promise<OrphanReport> {
     try {
       report.examined.push({ store, address, ...(await work()) })
     } catch (error) {
-      report.failed.push({ store, address, reason: reasonOf(error) })
+      report.failed.push({ store, address, reason: failureOf(error) })
     }
   }
   const databases = search.postgres.map(readOnlyPostgres)

@@ -300,6 +300,20 @@ export class Fingerprints {
       ({ start, end }) => !certain.some((one) => one.start <= start && one.end >= end),
     )
   }
+  /** What {@link namesIn} and {@link uncertainIn} return. Most texts contain neither, which one pass shows. */
+  certainAndUncertainIn(text: string): { certain: FingerprintMatch[]; uncertain: FingerprintMatch[] } {
+    const isAny =
+      this.#isFormer ||
+      searchViews(
+        text,
+        (view) => {
+          const { certain, uncertain } = this.#namesOf(view)
+          return [...certain, ...uncertain, ...this.#numbersOf(view).map(asNumber)]
+        },
+        { isLastFirst: true },
+      ).length > 0
+    return isAny ? { certain: this.namesIn(text), uncertain: this.uncertainIn(text) } : { certain: [], uncertain: [] }
+  }
   /**
    * All names in a text in one pass: those that {@link namesIn} returns, and words with a capital that may be a name. A text in lower case
    * contains too many of these words.
