@@ -1,6 +1,6 @@
 // Builds the packages of clients/ as they are published, and tests them against a real registry.
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -706,7 +706,89 @@ kp.post("/api/projects", body={"name": 7})  # type: ignore[call-overload]
         },
         timeout,
       )
+
+      it(
+        'refuses an item of config.store when its thread is erased while the node works, and keeps one of another thread',
+        async () => {
+          const inner = await storeOf()
+          const recorder = recorderOf()
+          const store: BaseStore = langgraph.recordedStore(inner, recorder)
+          const [thread, other] = [`${project}-during-${kind}`, `${project}-meanwhile-${kind}`]
+          let isLate = () => {}
+          const erased = new Promise<void>((resolve) => {
+            isLate = resolve
+          })
+          let working = () => {}
+          const isWorking = new Promise<void>((resolve) => {
+            working = resolve
+          })
+          const application = new StateGraph(MessagesAnnotation)
+            .addNode('remember', async ({ messages }, { store: own, configurable }) => {
+              if (configurable?.thread_id === thread) working()
+              await erased
+              await own?.put(['late'], String(configurable?.thread_id), { said: messages.at(-1)?.text })
+              return {}
+            })
+            .addEdge(START, 'remember')
+            .compile({ store, checkpointer: recorder.checkpoints(new MemorySaver()) })
+          await recorder.admit(thread)
+          const runs = [thread, other].map((id) =>
+            application.invoke({ messages: [new HumanMessage(`Words of ${id}`)] }, { configurable: { thread_id: id } }),
+          )
+          const results = Promise.allSettled(runs)
+          await isWorking
+          await erase(thread)
+          isLate()
+          const [refused, done] = await results
+          expect(refused).toMatchObject({ status: 'rejected', reason: expect.any(langgraph.ErasedThread) })
+          expect(done?.status).toBe('fulfilled')
+          expect((await store.search(['late'])).map(({ key }) => key)).toEqual([other])
+        },
+        timeout,
+      )
     })
+
+    it(
+      'refuses late writes when the application contains the client twice',
+      async () => {
+        const other = join(folder, 'app/node_modules/@knowledgepulse/other')
+        cpSync(join(folder, 'app/node_modules/@knowledgepulse/client'), other, { recursive: true })
+        const second = await import(join(other, 'dist/index.js'))
+        const adapters = await import(join(other, 'dist/langgraph.js'))
+        const kp = new second.KnowledgePulse({ url: registry.url, token, retries: 0 })
+        const recorder = new langgraph.Recorder({ client: kp, project })
+        const inner = new InMemoryStore()
+        const store: BaseStore = adapters.recordedStore(inner, recorder)
+        const thread = `${project}-twice`
+        const config = { configurable: { thread_id: thread } }
+        const application = agentOf(recorder.checkpoints(saver))
+        await application.invoke({ messages: [new HumanMessage(sentence)] }, config)
+        await erase(thread)
+        const late = application.invoke({ messages: [new HumanMessage('again')] }, config)
+        const error = await late.catch((refusal: unknown) => refusal)
+        expect([error instanceof langgraph.ErasedThread, error instanceof adapters.ErasedThread]).toEqual([true, true])
+        expect(error instanceof client.RegistryProblem).toBe(false)
+        expect(await rowsOf(thread)).toBe(0)
+        const remember = new StateGraph(MessagesAnnotation)
+          .addNode('remember', async () => {
+            await store.put(['late'], 'one', {})
+            return {}
+          })
+          .addEdge(START, 'remember')
+          .compile()
+        await expect(remember.invoke({ messages: [] }, config)).rejects.toBeInstanceOf(langgraph.ErasedThread)
+        expect(await store.search(['late'])).toEqual([])
+        const missing = await kp.get('/v1/knowledge/{id}', { params: { id: 'kp:trace:none' } }).catch((e: unknown) => e)
+        expect([missing instanceof client.NotFound, missing instanceof client.Conflict]).toEqual([true, false])
+        const silent = new second.KnowledgePulse({ url: 'http://127.0.0.1:1', retries: 0 })
+        const dead = await silent.get('/v1/knowledge').catch((e: unknown) => e)
+        expect([dead instanceof client.RegistryUnreachable, dead instanceof client.RegistryProblem]).toEqual([
+          true,
+          false,
+        ])
+      },
+      timeout,
+    )
 
     it(
       'reports the messages of a thread that somebody else must name',

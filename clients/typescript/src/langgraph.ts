@@ -1,4 +1,4 @@
-import { currentConfig, ErasedThread, type Recorder, threadOf } from './recorder.ts'
+import { currentThreads, ErasedThread, type Recorder } from './recorder.ts'
 
 export * from './recorder.ts'
 
@@ -38,8 +38,8 @@ const isWrite = (operation: Operation): operation is Write => 'key' in operation
  * The same store, with the items of this project only, so that its erasure finds every item. The id of the project precedes each key and,
  * with `-` instead of the `_` that some stores refuse, each namespace. The application does not see it.
  *
- * A late write of an erased thread throws {@link ErasedThread} within a node that calls this store. LangGraph collects the writes of
- * `config.store` and does not say which thread they are of: those are written, and an erasure finds them by their words.
+ * A late write of an erased thread throws {@link ErasedThread}, also of `config.store`, whose writes LangGraph collects: then the run needs a
+ * saver of the recorder, which knows its thread.
  */
 export function recordedStore<S extends LongTermStore>(store: S, recorder: Recorder): Pick<S, keyof LongTermStore> {
   const { project } = recorder
@@ -77,12 +77,11 @@ export function recordedStore<S extends LongTermStore>(store: S, recorder: Recor
     const given = writes.filter(({ value }) => value !== null)
     if (given.some(({ namespace }) => namespace.length === 0))
       throw new TypeError('The namespace of an item is empty. Name at least one label.')
-    const thread = given.length > 0 ? threadOf(currentConfig()) : undefined
-    if (thread === undefined) return write()
-    await recorder.admit(thread)
+    const threads = given.length > 0 ? currentThreads() : []
+    for (const thread of threads) await recorder.admit(thread)
     const written = await write()
     try {
-      await recorder.admit(thread)
+      for (const thread of threads) await recorder.admit(thread)
     } catch (error) {
       if (error instanceof ErasedThread)
         for (const { namespace, key } of given) await store.delete(inside(namespace), keyOf(key))

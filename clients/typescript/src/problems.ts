@@ -15,6 +15,16 @@ export interface ProblemDocument {
   [extension: string]: unknown
 }
 
+/** Marks the errors of every copy of this package: an application may contain two, in two versions. */
+const brand = Symbol.for('@knowledgepulse/client')
+/** An error of another copy of this package is an instance of the class of the same kind. */
+export function isBranded(value: unknown, kind: string): value is { code?: unknown } {
+  return typeof value === 'object' && value !== null && Reflect.get(value, brand) === kind
+}
+export const branded = (error: Error, kind: string): void => {
+  Object.defineProperty(error, brand, { value: kind })
+}
+
 /** The registry refused a request. Decide by `code`, or by the class: each code has its own. */
 export class RegistryProblem extends Error {
   readonly code: string
@@ -27,6 +37,7 @@ export class RegistryProblem extends Error {
   readonly document: ProblemDocument
   constructor(document: ProblemDocument, retryAfter?: number) {
     super(document.detail ?? document.title)
+    branded(this, 'problem')
     this.name = new.target.name
     this.document = document
     this.code = document.code
@@ -35,12 +46,23 @@ export class RegistryProblem extends Error {
     this.requestId = document.instance
     this.retryAfter = retryAfter
   }
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    // biome-ignore lint/complexity/noThisInStatic: the class of one code inherits this method.
+    const isOf = (one: unknown) => one === this
+    // biome-ignore lint/complexity/noThisInStatic: as above.
+    if (Function.prototype[Symbol.hasInstance].call(this, value)) return true
+    return isBranded(value, 'problem') && (isOf(RegistryProblem) || isOf(problemClasses[String(value.code)]))
+  }
 }
 /** No response arrived: the connection failed, or the time limit passed. A POST may have had its effect. */
 export class RegistryUnreachable extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options)
+    branded(this, 'unreachable')
     this.name = 'RegistryUnreachable'
+  }
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return Function.prototype[Symbol.hasInstance].call(RegistryUnreachable, value) || isBranded(value, 'unreachable')
   }
 }
 

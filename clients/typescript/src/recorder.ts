@@ -1,10 +1,12 @@
 import type { KnowledgePulse } from './client.ts'
 import {
+  branded,
   Conflict,
   Erased,
   Fenced,
   IdInUse,
   Invalid,
+  isBranded,
   NotFound,
   RegistryProblem,
   RegistryUnreachable,
@@ -25,10 +27,12 @@ export interface CheckpointSaver {
   put(config: ThreadConfig, checkpoint: { channel_values: unknown }, ...rest: never[]): Promise<unknown>
   putWrites(config: ThreadConfig, writes: readonly unknown[], ...rest: never[]): Promise<void>
   deleteThread(thread: string): Promise<void>
+  getTuple(config: ThreadConfig): Promise<unknown>
   list(config: ThreadConfig): AsyncIterable<StoredCheckpoint>
 }
 interface StoredCheckpoint {
   checkpoint: { channel_values: unknown }
+  /** Each with its task, channel and value. */
   pendingWrites?: readonly unknown[] | undefined
 }
 /** Data of another store. It is reported with the messages whose text it contains. */
@@ -46,6 +50,11 @@ export interface RecorderOptions {
   project: string
   /** Who wrote the human messages of a run. Without it, the agent of the token is their author. */
   author?: (config: ThreadConfig) => ThreadAuthor | undefined
+  /**
+   * Keys of an input whose strings the person wrote, in a graph whose state is not made of messages. By default `input`, `question`, `query`
+   * and `user_input`.
+   */
+  inputs?: readonly string[]
   /** By default the id of the thread. */
   title?: (thread: string) => string
   /** Called for everything that could not be reported yet, and for what the registry refuses. The application goes on. */
@@ -66,8 +75,12 @@ export class ErasedThread extends Error {
   readonly thread: string
   constructor(thread: string, options?: ErrorOptions) {
     super('This thread was erased, so nothing of it was stored. Start a new thread.', options)
+    branded(this, 'erased-thread')
     this.name = 'ErasedThread'
     this.thread = thread
+  }
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return Function.prototype[Symbol.hasInstance].call(ErasedThread, value) || isBranded(value, 'erased-thread')
   }
 }
 
@@ -97,14 +110,19 @@ interface Thread {
   /** Each deletes what was written before the registry said that the thread is erased. */
   forget: Map<string, () => Promise<unknown>>
   /** Reads the messages of the thread from its saver. */
-  read: (() => AsyncIterable<unknown>) | undefined
+  read: (() => AsyncIterable<StoredCheckpoint>) | undefined
   /** Reports of a thread are sent one after the other. */
   turn: Promise<unknown>
 }
 
+/** A message may have no id: its thread then gives it one. */
+type SaidMessage = Omit<RecordedMessage, 'id'> & { id: string | undefined }
+
 const roles: Readonly<Record<string, RecordedMessage['role']>> = {
   human: 'user',
+  user: 'user',
   ai: 'assistant',
+  assistant: 'assistant',
   system: 'system',
   tool: 'tool',
   function: 'tool',
@@ -133,23 +151,66 @@ const isRecord = (value: unknown): value is Record<string, unknown> => typeof va
 const isFinal = (error: unknown): boolean =>
   error instanceof RegistryProblem && (error.status === 413 || error.status === 422 || error.code === 'restricted')
 
-/** LangChain's messages, as objects or as they are serialized. */
-function messageOf(value: Record<string, unknown>): RecordedMessage | undefined {
-  const { id, content, type, getType } = value
-  const kind = typeof getType === 'function' ? String(getType.call(value)) : typeof type === 'string' ? type : ''
-  const role = roles[kind]
-  if (role === undefined || typeof id !== 'string' || id === '' || content === undefined) return undefined
+/** A message of LangChain or OpenAI, as an object or as it is serialized. */
+function messageOf(value: Record<string, unknown>): SaidMessage | undefined {
+  const { id, content, type, role: given, getType } = value
+  const kind = typeof getType === 'function' ? String(getType.call(value)) : String(type ?? given ?? '')
+  const role = Object.hasOwn(roles, kind) ? roles[kind] : undefined
+  if (role === undefined || content === undefined || content === null) return undefined
   const calls = Array.isArray(value.tool_calls) && value.tool_calls.length > 0 ? value.tool_calls : undefined
   const said = typeof content === 'string' ? content : JSON.stringify(content)
   const text = said === '' || said === '[]' ? JSON.stringify(calls ?? '') : said
-  return { id, role, content: text.slice(0, longest) }
+  return { id: typeof id === 'string' && id !== '' ? id : undefined, role, content: text.slice(0, longest) }
 }
-function* messagesIn(value: unknown, depth = 0): Generator<RecordedMessage> {
+function* messagesIn(value: unknown, depth = 0): Generator<SaidMessage> {
   if (!isRecord(value) || depth > deepest) return
   const message = Array.isArray(value) ? undefined : messageOf(value)
   if (message) yield message
   else for (const inner of Object.values(value)) yield* messagesIn(inner, depth + 1)
 }
+function* stringsIn(value: unknown, depth = 0): Generator<string> {
+  if (typeof value === 'string') yield value
+  else if (isRecord(value) && depth <= deepest)
+    for (const inner of Object.values(value)) yield* stringsIn(inner, depth + 1)
+}
+/** What a person said outside of a message. */
+function* saidIn(value: unknown): Generator<SaidMessage> {
+  const content = [...stringsIn(value)].join('\n').slice(0, longest)
+  if (content.trim() !== '') yield { id: undefined, role: 'user', content }
+}
+
+/**
+ * What was said in channels of LangGraph: messages, answers to interrupts, and inputs that are texts. A message without an id gets one from
+ * the reducer of its channel, so only the state has messages that remain without.
+ */
+function* saidInChannels(
+  channels: Iterable<readonly [unknown, unknown]>,
+  inputs: readonly string[],
+  isState: boolean,
+): Generator<SaidMessage> {
+  const withId = function* (value: unknown) {
+    for (const message of messagesIn(value)) if (message.id !== undefined) yield message
+  }
+  for (const [channel, value] of channels)
+    if (channel === '__resume__') for (const answer of Array.isArray(value) ? value : [value]) yield* saidIn(answer)
+    else if (channel !== '__start__') yield* isState ? messagesIn(value) : withId(value)
+    else if (typeof value === 'string') yield* saidIn(value)
+    else if (isRecord(value) && !Array.isArray(value) && !messageOf(value)) {
+      yield* withId(value)
+      for (const name of inputs) if (typeof value[name] === 'string') yield* saidIn(value[name])
+    } else yield* messagesIn(value)
+}
+const channelsOf = (values: unknown): [string, unknown][] => (isRecord(values) ? Object.entries(values) : [])
+const isWrite = (write: unknown): write is readonly [unknown, unknown] => Array.isArray(write) && write.length >= 2
+
+/** The same text of a thread has the same id, so that it is reported once. */
+async function idOf(thread: string, { role, content }: SaidMessage): Promise<string> {
+  const bytes = new TextEncoder().encode(JSON.stringify([thread, role, content]))
+  const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
+  return `said-${[...hash.subarray(0, 16)].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`
+}
+const withIds = (thread: string, said: Iterable<SaidMessage>): Promise<RecordedMessage[]> =>
+  Promise.all(Array.from(said, async (message) => ({ ...message, id: message.id ?? (await idOf(thread, message)) })))
 
 /** Whether something of the thread is still to be reported. */
 const isWaiting = ({ isUnchecked, waiting, pointers }: Thread): boolean =>
@@ -170,6 +231,25 @@ export function currentConfig(): ThreadConfig | undefined {
   const config = storage?.getStore?.()?.extra?.[Symbol.for('lc:child_config')]
   return isRecord(config) ? config : undefined
 }
+
+interface ThreadScope {
+  getStore(): string | undefined
+  enterWith(thread: string): void
+}
+/** The thread of the asynchronous calls of a run. Undefined outside Node, Deno and Bun. */
+const ofRun: ThreadScope | undefined = (() => {
+  const host = (globalThis as { process?: { getBuiltinModule?(name: string): unknown } }).process
+  const hooks = host?.getBuiltinModule?.('node:async_hooks') as { AsyncLocalStorage: new () => ThreadScope } | undefined
+  return hooks && new hooks.AsyncLocalStorage()
+})()
+/**
+ * The threads that this code works for: of the node or tool that it belongs to, and of the run. LangGraph collects the writes of
+ * `config.store` outside its nodes, so that only the run is known there.
+ */
+export const currentThreads = (): string[] => [
+  ...new Set([threadOf(currentConfig()), ofRun?.getStore()].filter((thread) => thread !== undefined)),
+]
+
 export function threadOf(config: ThreadConfig | undefined): string | undefined {
   const id: unknown = config?.configurable?.thread_id
   return typeof id === 'string' && id !== '' ? id : undefined
@@ -185,6 +265,7 @@ export class Recorder {
   readonly #options: RecorderOptions
   readonly #threads = new Map<string, Thread>()
   readonly #retryEvery: number
+  readonly #inputs: readonly string[]
   #group: string | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
   #isRetrying = false
@@ -196,6 +277,7 @@ export class Recorder {
   constructor(options: RecorderOptions) {
     this.#options = options
     this.#retryEvery = options.retryEvery ?? 5_000
+    this.#inputs = options.inputs ?? ['input', 'question', 'query', 'user_input']
   }
 
   get client(): KnowledgePulse {
@@ -226,16 +308,25 @@ export class Recorder {
   checkpoints<S extends CheckpointSaver>(saver: S): S {
     const put = (...args: Parameters<CheckpointSaver['put']>) => {
       const [config, { channel_values: values }] = args
-      return this.#guarded(saver, config, values, () => saver.put(...args))
+      return this.#guarded(saver, config, { channels: channelsOf(values), isState: true }, () => saver.put(...args))
     }
     const putWrites = (...args: Parameters<CheckpointSaver['putWrites']>) => {
       const [config, writes] = args
-      return this.#guarded(saver, config, writes, () => saver.putWrites(...args))
+      const channels = writes.filter(isWrite)
+      return this.#guarded(saver, config, { channels, isState: false }, () => saver.putWrites(...args))
     }
     return new Proxy(saver, {
       get(target, name) {
         if (name === 'put') return put
         if (name === 'putWrites') return putWrites
+        // LangGraph calls it at the beginning of a run, before it starts to collect the writes of `config.store`.
+        if (name === 'getTuple') {
+          return (config: ThreadConfig) => {
+            const thread = threadOf(config)
+            if (thread !== undefined) ofRun?.enterWith(thread)
+            return target.getTuple(config)
+          }
+        }
         const member: unknown = Reflect.get(target, name, target)
         // Bound, because savers have private fields.
         return typeof member === 'function' ? member.bind(target) : member
@@ -325,7 +416,7 @@ export class Recorder {
   async #guarded<T>(
     saver: Pick<CheckpointSaver, 'deleteThread' | 'list'>,
     config: ThreadConfig,
-    values: unknown,
+    { channels, isState }: { channels: readonly (readonly [unknown, unknown])[]; isState: boolean },
     write: () => Promise<T>,
   ): Promise<T> {
     const id = threadOf(config)
@@ -341,8 +432,9 @@ export class Recorder {
     // Before the first checkpoint, because a thread that has checkpoints may belong to somebody else.
     await this.#reportOrRefuse(id)
     const written = await write()
+    const messages = await withIds(id, saidInChannels(channels, this.#inputs, isState))
     const thread = ofSaver()
-    for (const message of messagesIn(values)) this.#note(thread, message, author)
+    for (const message of messages) this.#note(thread, message, author)
     // An erasure may have begun and ended during the write.
     await this.#reportOrRefuse(id)
     return written
@@ -480,7 +572,7 @@ export class Recorder {
     if (!isNew && thread.waiting.size + thread.pointers.length === 0) await this.#requireLiving(id, at)
     let stored: Map<string, string> | undefined
     for (const message of [...thread.waiting.values()]) {
-      if (message.content === undefined) stored ??= await this.#storedTexts(thread)
+      if (message.content === undefined) stored ??= await this.#storedTexts(id, thread)
       const content = message.content ?? stored?.get(message.id)
       // The application has deleted it meanwhile.
       if (content === undefined) this.#drop(thread, message.id)
@@ -495,11 +587,17 @@ export class Recorder {
   }
 
   /** Texts of the messages in the checkpoints, because the queue was full. */
-  async #storedTexts({ read, waiting }: Thread): Promise<Map<string, string>> {
+  async #storedTexts(id: string, { read, waiting }: Thread): Promise<Map<string, string>> {
     const found = new Map<string, string>()
-    for await (const checkpoint of read?.() ?? [])
-      for (const { id, content } of messagesIn(checkpoint, -3))
-        if (waiting.has(id) && !found.has(id)) found.set(id, content)
+    for await (const { checkpoint, pendingWrites = [] } of read?.() ?? []) {
+      const writes = pendingWrites.flatMap((write) => (Array.isArray(write) ? [[write[1], write[2]] as const] : []))
+      const said = [
+        ...saidInChannels(channelsOf(checkpoint.channel_values), this.#inputs, true),
+        ...saidInChannels(writes, this.#inputs, false),
+      ]
+      for (const message of await withIds(id, said))
+        if (waiting.has(message.id) && !found.has(message.id)) found.set(message.id, message.content)
+    }
     return found
   }
 

@@ -18,7 +18,16 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.store.base import BaseStore, GetOp, Item, MatchCondition, Op, PutOp, Result, SearchOp
 
-from .recorder import ErasedThread, Recorder, ThreadAuthor, current_thread, on_this_loop, thread_of
+from .recorder import (
+    ErasedThread,
+    Message,
+    Recorder,
+    ThreadAuthor,
+    current_thread,
+    messages_of,
+    on_this_loop,
+    thread_of,
+)
 
 __all__ = ["ErasedThread", "Recorder", "ThreadAuthor", "current_thread", "recorded_saver", "recorded_store"]
 
@@ -116,7 +125,7 @@ class _RecordedSaver(BaseCheckpointSaver[Any]):
         def write() -> RunnableConfig:
             return self._inner.put(config, checkpoint, metadata, new_versions)
 
-        written: RunnableConfig = self._guarded(config, checkpoint.get("channel_values"), write)
+        written: RunnableConfig = self._guarded(config, self._state_of(config, checkpoint), write)
         return written
 
     def put_writes(
@@ -128,7 +137,7 @@ class _RecordedSaver(BaseCheckpointSaver[Any]):
             else:
                 self._inner.put_writes(config, writes, task_id)
 
-        self._guarded(config, writes, write)
+        self._guarded(config, self._written(config, writes), write)
 
     async def aput(
         self,
@@ -139,7 +148,7 @@ class _RecordedSaver(BaseCheckpointSaver[Any]):
     ) -> RunnableConfig:
         await self._aadmit(config)
         written = await self._inner.aput(config, checkpoint, metadata, new_versions)
-        await self._anote(config, checkpoint.get("channel_values"))
+        await self._anote(config, self._state_of(config, checkpoint))
         return written
 
     async def aput_writes(
@@ -150,16 +159,23 @@ class _RecordedSaver(BaseCheckpointSaver[Any]):
             await self._inner.aput_writes(config, writes, task_id, task_path=task_path)
         else:
             await self._inner.aput_writes(config, writes, task_id)
-        await self._anote(config, writes)
+        await self._anote(config, self._written(config, writes))
 
-    def _guarded(self, config: RunnableConfig, values: Any, write: Callable[[], Any]) -> Any:
+    def _state_of(self, config: RunnableConfig, checkpoint: Checkpoint) -> Iterator[Message]:
+        values = checkpoint.get("channel_values") or {}
+        return messages_of(thread_of(config) or "", values.items(), self._recorder.inputs, is_state=True)
+
+    def _written(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]]) -> Iterator[Message]:
+        return messages_of(thread_of(config) or "", writes, self._recorder.inputs, is_state=False)
+
+    def _guarded(self, config: RunnableConfig, messages: Iterator[Message], write: Callable[[], Any]) -> Any:
         thread = thread_of(config)
         if thread is None:
             return write()
         self._recorder.admit(thread, self._forgets(thread))
         written = write()
         # An erasure may have begun and ended during the write.
-        self._recorder.note(thread, values, config, self._forgets(thread))
+        self._recorder.note(thread, messages, config, self._forgets(thread))
         return written
 
     async def _aadmit(self, config: RunnableConfig) -> None:
@@ -167,10 +183,10 @@ class _RecordedSaver(BaseCheckpointSaver[Any]):
         if thread is not None:
             await asyncio.to_thread(self._recorder.admit, thread, self._aforgets(thread))
 
-    async def _anote(self, config: RunnableConfig, values: Any) -> None:
+    async def _anote(self, config: RunnableConfig, messages: Iterator[Message]) -> None:
         thread = thread_of(config)
         if thread is not None:
-            await asyncio.to_thread(self._recorder.note, thread, values, config, self._aforgets(thread))
+            await asyncio.to_thread(self._recorder.note, thread, messages, config, self._aforgets(thread))
 
     def _forgets(self, thread: str) -> dict[str, Callable[[], None]]:
         return {"checkpoints": lambda: self._inner.delete_thread(thread)}
@@ -185,8 +201,8 @@ def _copies(self: _RecordedSaver, source_thread_id: str, target_thread_id: str) 
     self._inner.copy_thread(source_thread_id, target_thread_id)
     config: RunnableConfig = {"configurable": {"thread_id": target_thread_id}}
     copied = self._inner.get_tuple(config)
-    values = copied.checkpoint.get("channel_values") if copied else None
-    self._recorder.note(target_thread_id, values, config, self._forgets(target_thread_id))
+    messages: Iterable[Message] = self._state_of(config, copied.checkpoint) if copied else ()
+    self._recorder.note(target_thread_id, messages, config, self._forgets(target_thread_id))
 
 
 async def _acopies(self: _RecordedSaver, source_thread_id: str, target_thread_id: str) -> None:
@@ -195,8 +211,8 @@ async def _acopies(self: _RecordedSaver, source_thread_id: str, target_thread_id
     await self._inner.acopy_thread(source_thread_id, target_thread_id)
     config: RunnableConfig = {"configurable": {"thread_id": target_thread_id}}
     copied = await self._inner.aget_tuple(config)
-    values = copied.checkpoint.get("channel_values") if copied else None
-    await asyncio.to_thread(self._recorder.note, target_thread_id, values, config, self._aforgets(target_thread_id))
+    messages: Iterable[Message] = self._state_of(config, copied.checkpoint) if copied else ()
+    await asyncio.to_thread(self._recorder.note, target_thread_id, messages, config, self._aforgets(target_thread_id))
 
 
 def _forwarded(name: str) -> Callable[..., Any]:

@@ -6,10 +6,11 @@ The adapters of this package share one recorder. It works with threads: `asyncio
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping
 from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import dataclass, field
@@ -121,37 +122,86 @@ def _is_final(error: RegistryProblem) -> bool:
     return error.status in (413, 422) or error.code == "restricted"
 
 
-def _message_of(value: Any) -> Message | None:
-    """A message of LangChain, as an object or as it is serialized."""
+def _derived_id(thread: str, role: str, content: str) -> str:
+    """The same text of a thread has the same id, so that it is reported once."""
+    return "said-" + hashlib.sha256(json.dumps([thread, role, content]).encode()).hexdigest()[:32]
+
+
+def _message_of(value: Any, thread: str | None) -> Message | None:
+    """A message of LangChain or OpenAI, as an object or as it is serialized. Of a thread, also one without an id."""
     get: Callable[[str], Any] = value.get if isinstance(value, dict) else lambda name: getattr(value, name, None)
     kind, id, content = get("type") or get("role"), get("id"), get("content")
     role = _ROLES.get(kind) if isinstance(kind, str) else None
-    if role is None or not isinstance(id, str) or not id or content is None:
+    if role is None or content is None:
         return None
     text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, default=str)
     if text in ("", "[]"):
         text = json.dumps(get("tool_calls") or "", ensure_ascii=False, default=str)
-    return Message(id=id, role=role, content=text[:_LONGEST])
+    text = text[:_LONGEST]
+    if not isinstance(id, str) or not id:
+        if thread is None or text in ("", '""'):
+            return None
+        id = _derived_id(thread, role, text)
+    return Message(id=id, role=role, content=text)
 
 
-def messages_in(value: Any, depth: int = 0) -> Iterator[Message]:
-    """The messages with an id in a state of LangGraph."""
+def messages_in(value: Any, thread: str | None = None, depth: int = 0) -> Iterator[Message]:
+    """The messages with an id in a state of LangGraph. With a thread, those without an id get one."""
     if depth > _DEEPEST or value is None or isinstance(value, (str, bytes, int, float, type)) or callable(value):
         return
-    found = None if isinstance(value, (list, tuple, set)) else _message_of(value)
+    found = None if isinstance(value, (list, tuple, set)) else _message_of(value, thread)
     if found is not None:
         yield found
     elif isinstance(value, Mapping):
         for inner in list(value.values()):
-            yield from messages_in(inner, depth + 1)
+            yield from messages_in(inner, thread, depth + 1)
     elif isinstance(value, (list, tuple, set, frozenset)):
         for inner in list(value):
-            yield from messages_in(inner, depth + 1)
+            yield from messages_in(inner, thread, depth + 1)
     else:
         names = getattr(type(value), "__slots__", ())
         slots = [getattr(value, name, None) for name in ([names] if isinstance(names, str) else names)]
         for inner in [*list(getattr(value, "__dict__", {}).values()), *slots]:
-            yield from messages_in(inner, depth + 1)
+            yield from messages_in(inner, thread, depth + 1)
+
+
+def _strings_in(value: Any, depth: int = 0) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif depth <= _DEEPEST and isinstance(value, (Mapping, list, tuple, set, frozenset)):
+        for inner in list(value.values() if isinstance(value, Mapping) else value):
+            yield from _strings_in(inner, depth + 1)
+
+
+def _said(thread: str, value: Any) -> Iterator[Message]:
+    """What a person said outside of a message."""
+    text = "\n".join(_strings_in(value))[:_LONGEST]
+    if text.strip():
+        yield Message(id=_derived_id(thread, "user", text), role="user", content=text)
+
+
+def messages_of(
+    thread: str, channels: Iterable[tuple[str, Any]], inputs: Collection[str], is_state: bool
+) -> Iterator[Message]:
+    """What was said in channels of LangGraph: messages, answers to interrupts, and inputs that are texts.
+
+    A message without an id gets one from the reducer of its channel, so only the state has messages that remain without.
+    """
+    for channel, value in channels:
+        if channel == "__resume__":
+            for answer in value if isinstance(value, (list, tuple)) else [value]:
+                yield from _said(thread, answer)
+        elif channel != "__start__":
+            yield from messages_in(value, thread if is_state else None)
+        elif isinstance(value, str):
+            yield from _said(thread, value)
+        elif isinstance(value, Mapping):
+            yield from messages_in(value)
+            for name in inputs:
+                if isinstance(value.get(name), str):
+                    yield from _said(thread, value[name])
+        else:
+            yield from messages_in(value, thread)
 
 
 def on_this_loop(call: Callable[[], Coroutine[Any, Any, object]]) -> Callable[[], None]:
@@ -193,7 +243,7 @@ class Recorder:
     While the registry does not answer, the application goes on, and what was not reported is reported later. `author` says who wrote the
     human messages of a run; without it, the agent of the token is their author. `on_problem` is called for everything that could not be
     reported yet, and for what the registry refuses. A write waits at most `patience` seconds for the registry, and not at all while it is
-    known to be down.
+    known to be down. `inputs` names the keys of an input whose strings the person wrote, in a graph whose state is not made of messages.
     """
 
     def __init__(
@@ -206,6 +256,7 @@ class Recorder:
         on_problem: Callable[[Exception, str], None] | None = None,
         patience: float = 2.0,
         retry_every: float = 5.0,
+        inputs: Collection[str] = ("input", "question", "query", "user_input"),
     ) -> None:
         self.client = client
         self.project = project
@@ -214,6 +265,7 @@ class Recorder:
         self._on_problem = on_problem or (lambda error, thread: None)
         self._patience = patience
         self._retry_every = retry_every
+        self.inputs = inputs
         self._threads: dict[str, _Thread] = {}
         self._lock = threading.Lock()
         self._timer: threading.Timer | None = None
@@ -259,11 +311,11 @@ class Recorder:
     def note(
         self,
         thread: str,
-        values: Any,
+        messages: Iterable[Message],
         config: Mapping[str, Any] | None = None,
         forget: Mapping[str, Callable[[], None]] | None = None,
     ) -> None:
-        """Notes the messages in a value that was written, and reports them.
+        """Notes messages that were written, and reports them.
 
         `forget` is repeated, because the registry may have refused the thread during the write.
 
@@ -272,7 +324,7 @@ class Recorder:
         found = self._thread(thread)
         found.forget.update(forget or {})
         author = self.author_of(config)
-        for message in messages_in(values):
+        for message in messages:
             if found.texts.get(message.id) != message.content:
                 # A value may be written before the first message of its thread is noted.
                 is_first_turn = message.role == "user" and found.turn_id is None
