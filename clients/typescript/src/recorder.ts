@@ -578,11 +578,11 @@ export class Recorder {
       if (content === undefined) this.#drop(thread, message.id)
       else await this.#sendMessage(id, thread, at, { ...message, content })
     }
-    for (;;) {
-      const [pointer] = thread.pointers
-      if (!pointer) return
+    for (const pointer of [...thread.pointers]) {
+      // A message that was noted meanwhile is sent with the next report, and then its pointers.
+      if (thread.waiting.has(pointer.source_id)) continue
       await this.#sendPointer(id, at, pointer)
-      thread.pointers.shift()
+      thread.pointers = thread.pointers.filter((one) => one !== pointer)
     }
   }
 

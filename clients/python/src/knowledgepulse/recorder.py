@@ -325,6 +325,11 @@ class Recorder:
         found.forget.update(forget or {})
         author = self.author_of(config)
         for message in messages:
+            # Before its text: other threads point only to messages that are known or wait.
+            if message.id not in found.known and message.id not in found.waiting:
+                if message.role == "user":
+                    message.author = author
+                found.waiting[message.id] = message
             if found.texts.get(message.id) != message.content:
                 # A value may be written before the first message of its thread is noted.
                 is_first_turn = message.role == "user" and found.turn_id is None
@@ -338,10 +343,6 @@ class Recorder:
                 ]
                 found.pointers.extend((message.id, one) for one in contained)
             found.texts.move_to_end(message.id)
-            if message.id not in found.known and message.id not in found.waiting:
-                if message.role == "user":
-                    message.author = author
-                found.waiting[message.id] = message
         while len(found.texts) > _TEXTS:
             found.texts.popitem(last=False)
         self._report(found)
@@ -477,9 +478,11 @@ class Recorder:
             self._require_living(thread.id, thread.conversation)
         for message in list(thread.waiting.values()):
             self._send_message(thread, thread.conversation, message)
-        while thread.pointers:
-            self._send_pointer(thread, thread.conversation, *thread.pointers[0])
-            thread.pointers.pop(0)
+        for pointer in list(thread.pointers):
+            # A message that was noted meanwhile is sent with the next report, and then its pointers.
+            if pointer[0] not in thread.waiting:
+                self._send_pointer(thread, thread.conversation, *pointer)
+                thread.pointers.remove(pointer)
 
     def _send_message(self, thread: _Thread, conversation: str, message: Message) -> None:
         body: Any = {"id": message.id, "role": message.role, "content": message.content}
