@@ -321,28 +321,33 @@ describe.skipIf(!(await areStoresInstalled()))('kp find and kp orphans with ever
     await new Promise<void>((listening) => silent.listen(0, '127.0.0.1', listening))
     const address = silent.address()
     const port = typeof address === 'object' ? address?.port : 0
+    const secret = 'hidden'
     const wrong = new URL(reader)
-    wrong.password = 'hidden'
+    wrong.password = secret
     const missing = new URL(reader)
     missing.pathname = '/nothing'
     const noBucket = stores.settings.KP_OBJECTS_URL.replace(/\/[^/?]+(?=\?|$)/, '/nothing-here')
-    const unknownUser = servers.graphUrl.replace(/:[^:@]+@/, ':hidden@')
+    const unknownUser = servers.graphUrl.replace(/:[^:@]+@/, `:${secret}@`)
     for (const [option, url, reason] of [
       ['--postgres', wrong.href, 'the user name or password is wrong (28P01)'],
       ['--postgres', missing.href, 'this database does not exist (3D000)'],
-      ['--postgres', `postgres://u:hidden@127.0.0.1:${port}/x`, 'the server does not answer'],
+      ['--postgres', `postgres://u:${secret}@127.0.0.1:${port}/x`, 'the server does not answer'],
       ['--neo4j', unknownUser, 'the user name or password is wrong'],
-      ['--redis', 'redis://:hidden@127.0.0.1:1', 'the server does not answer, or the scheme of the address is wrong'],
+      [
+        '--redis',
+        `redis://:${secret}@127.0.0.1:1`,
+        'the server does not answer, or the scheme of the address is wrong',
+      ],
       ['--s3', noBucket, 'this database or bucket does not exist'],
     ] as const) {
       const { status, out, err } = await line.run(['find', name, option, url])
       expect([option, status, out.includes(`not searched completely: ${reason}\n`)]).toEqual([option, 1, true])
       expect([option, out.includes('Nothing was found in what was searched.')]).toEqual([option, true])
-      expect(`${out}${err}`).not.toContain('hidden')
+      expect(`${out}${err}`).not.toContain(secret)
     }
     silent.close()
-    const bucket = await line.run(['find', name, '--s3', 's3://key:hidden@127.0.0.1/b'])
-    expect([bucket.status, bucket.err.includes('--s3 must name one bucket'), bucket.err.includes('hidden')]).toEqual([
+    const bucket = await line.run(['find', name, '--s3', `s3://key:${secret}@127.0.0.1/b`])
+    expect([bucket.status, bucket.err.includes('--s3 must name one bucket'), bucket.err.includes(secret)]).toEqual([
       2,
       true,
       false,
