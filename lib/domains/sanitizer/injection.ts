@@ -34,14 +34,14 @@ const PROTECTIONS =
 const ALL_OF_IT = `(?:(?:all|every(?:thing)?)${GAP}(?:of${GAP})?(?:(?:the|these|those|this|that|your|my|our|its)${GAP})?|(?:these|those)${GAP})${KIND}${COMMANDS}(?=[.!;,:]|\\s*$|\\s*\\n|${GAP}(?:and|then|you|now|but|i|we|instead)\\b)`
 
 const OBEYING = `(?:(?:(?:do|must|should|shall|will)${GAP}not|need${GAP}not|refuse${GAP}to|don't|dont|stop|cease|quit|no${GAP}longer|never)${GAP}(?:follow(?:ing)?|obey(?:ing)?|heed(?:ing)?|listen(?:ing)?${GAP}to|comply(?:ing)?${GAP}with|adher(?:e|ing)${GAP}to|abid(?:e|ing)${GAP}by))`
-const VERBS = `(?:ignore|forget|disregard|override|overrule|bypass|neglect|dismiss|unlearn|disobey|abandon|nullify|rescind|never${GAP}?mind|set${GAP}aside|put${GAP}aside|throw${GAP}(?:away|out)|do${GAP}away${GAP}with|leave${GAP}behind|cast${GAP}aside|pay${GAP}no${GAP}(?:attention|heed|mind)${GAP}to|take${GAP}no${GAP}notice${GAP}of|turn${GAP}a${GAP}blind${GAP}eye${GAP}to|${OBEYING})`
+const VERBS = `(?:ignore|forget|disregard|override|overrule|bypass|neglect|dismiss|unlearn|disobey|abandon|nullify|rescind|never(?:${GAP})?mind|set${GAP}aside|put${GAP}aside|throw${GAP}(?:away|out)|do${GAP}away${GAP}with|leave${GAP}behind|cast${GAP}aside|pay${GAP}no${GAP}(?:attention|heed|mind)${GAP}to|take${GAP}no${GAP}notice${GAP}of|turn${GAP}a${GAP}blind${GAP}eye${GAP}to|${OBEYING})`
 /** Verbs that are also used for files and settings: only before words that can mean nothing but instructions. */
 const OTHER_VERBS =
   '(?:discard|drop|erase|delete|wipe|clear|cancel|void|reset|revoke|supersede|omit|scrap|toss|purge|invalidate|overwrite|violate|scratch)'
 const TAKE_BACK = new RegExp(`(?:${VERBS}|(${OTHER_VERBS}))${GAP}`, 'y')
 /** First words of the verbs. */
 const ANCHOR =
-  /\b(?:throw|leave|cast|must|should|shall|will|need|refuse|ignore|forget|disregard|overr(?:ide|ule)|bypass|neglect|dismiss|unlearn|disobey|abandon|set|put|pay|take|turn|do|don't|dont|stop|cease|quit|no|never|nevermind|discard|drop|erase|delete|wipe|clear|cancel|void|nullify|reset|revoke|rescind|supersede|omit|scrap|toss|purge|invalidate|overwrite|violate|scratch)(?![a-z0-9_])/g
+  /\b(?:consider|treat|regard|deem|count|lay|brush|push|switch|throw|leave|cast|must|should|shall|will|need|refuse|ignore|forget|disregard|overr(?:ide|ule)|bypass|neglect|dismiss|unlearn|disobey|abandon|set|put|pay|take|turn|do|don't|dont|stop|cease|quit|no|never|nevermind|discard|drop|erase|delete|wipe|clear|cancel|void|nullify|reset|revoke|rescind|supersede|omit|scrap|toss|purge|invalidate|overwrite|violate|scratch)(?![a-z0-9_])/g
 const WORD_BEFORE = /[\p{L}\p{N}_-]$/u
 /** Maximum length of an order, from its verb to its object. */
 const ORDER_REACH = 240
@@ -82,14 +82,13 @@ const NAME_AFTER = new RegExp(
 const SET_ASIDE = new RegExp(
   [
     `(?:consider|treat|regard|deem|count)${GAP}(?:(?:all|any|the|your|these|those|of)${GAP}){0,3}(?:${PRIOR}${GAP}${KIND}(?:instructions?|prompts?|directives?|orders)|(?:instructions?|prompts?|directives?)${GAP}(?:above|${SAID}${BEFORE}))${GAP}(?:(?:as|to${GAP}be|now)${GAP})?(?:void|null|invalid|cancell?ed|revoked|obsolete|nonexistent|withdrawn|superseded)`,
-    `(?:put|set|throw|cast|leave|lay|brush|push)${GAP}(?:(?:all|any|the|of)${GAP}){0,3}(?:your${GAP}${KIND}|${PRIOR}${GAP}${KIND})(?:instructions|prompts|directives|guidelines|rules|orders)${GAP}(?:aside|away|behind|out)`,
+    `(?:put|set|throw|cast|leave|lay|brush|push)${GAP}(?:(?:all|any|the|of)${GAP}){0,3}(?:your${GAP}(?:own${GAP}|current${GAP})?(?:instructions|guidelines|directives)|(?:your${GAP})?${PRIOR}${GAP}${KIND}(?:instructions|prompts|directives|guidelines|rules|orders))${GAP}(?:aside|away|behind|out)`,
     `(?:turn|switch)${GAP}off${GAP}(?:all${GAP}(?:of${GAP})?)?your${GAP}(?:own${GAP})?(?:(?:safety|content|ethical|moral)${GAP}(?:polic(?:y|ies)|filters?|guidelines|rules|restrictions|checks)|guardrails|safeguards|restrictions|programming)`,
   ]
-    .map((form) => `(?<![\\p{L}\\p{N}_-])${form}(?![\\p{L}\\p{N}_-])`)
+    .map((form) => `${form}(?![\\p{L}\\p{N}_-])`)
     .join('|'),
-  'gu',
+  'uy',
 )
-const MAY_SET_ASIDE = /\b(?:consider|treat|regard|deem|count|aside|behind|away|out|off)\b/
 
 /** What follows rules or instructions of a file: "the rules above line 5", "the previous instructions file". */
 const OF_A_FILE =
@@ -103,7 +102,7 @@ const LAPSED = new RegExp(
 
 /** Words of what an order takes back. Without one of them near a verb there is no order. */
 const OBJECT =
-  /instruction|prompt|rules?\b|direction|directive|guid|context|orders|constraint|conversation|programming|training|above|before|earlier|previously|prior|preceding|so far|now\b|hand\b|safe|filter|polic|restrict|limitation|command|conditioning|content|ethic|moral/
+  /instruction|prompt|rules?\b|direction|directive|guid|guard|context|orders|constraint|conversation|programming|training|above|before|earlier|previously|prior|preceding|so far|now\b|hand\b|safe|filter|polic|restrict|limitation|command|conditioning|content|ethic|moral/
 const TOKEN =
   /<(?:extra_id_|unused\d|reserved_|s>|bos>|sop>)|\[[\s|/]{0,10}(?:inst|system|user|assistant|endofturn|available|tool)|<{1,2}[\s|/]{1,10}[a-z]|<\s{0,4}\/?\s{0,4}(?:start|end)_of_turn|<turn\||<<\s{0,8}\/?\s{0,8}sys/
 const ENDED = /(?:void|cancel|revoked|invalid|null|obsolete|rescind|superseded|lifted|longer|not|n't|cease)/
@@ -246,8 +245,6 @@ function candidatesIn(text: string, isInCode: InCode): Candidate[] {
   const isCode: InCode = (position) => isInCode(fold.placeOf(position))
   const found: Candidate[] = []
   addOverrides(copy, found)
-  if (MAY_SET_ASIDE.test(copy))
-    for (const { 0: words, index } of copy.matchAll(SET_ASIDE)) addOrder(copy, index, index + words.length, found)
   if (ENDED.test(copy)) addLapsed(copy, found)
   if (copy.includes('system') || copy.includes('developer')) addRoles(copy, isCode, found)
   if (DEFIANT.test(copy)) addDecisions(copy, findSpeakers(copy, isCode), found)
@@ -347,7 +344,10 @@ function addLapsed(copy: string, found: Candidate[]): void {
 function orderLength(text: string): number | undefined {
   TAKE_BACK.lastIndex = 0
   const verb = TAKE_BACK.exec(text)
-  if (!verb) return undefined
+  if (!verb) {
+    SET_ASIDE.lastIndex = 0
+    return SET_ASIDE.test(text) ? SET_ASIDE.lastIndex : undefined
+  }
   const pattern = verb[1] === undefined ? WHAT_WAS_SAID : INSTRUCTIONS
   pattern.lastIndex = verb[0].length
   return pattern.test(text) ? pattern.lastIndex : undefined

@@ -57,6 +57,8 @@ interface OverrideWords {
   verbLast?: true
   /** Words are not separated by spaces. */
   joined?: true
+  /** A word before a verb that forbids it: "do not forget". */
+  negation?: string
 }
 
 const spanish: OverrideWords = {
@@ -218,6 +220,7 @@ const italian: OverrideWords = {
   lapsed:
     'non (?:sono più valide|valgono più|si applicano più|hanno più valore|hanno più effetto)|(?:sono|vengono) (?:annullate|nulle|revocate|superate|abrogate|cancellate)',
   every: 'tutte|tutti|tue|tuoi',
+  negation: 'non|mai',
 }
 const dutch: OverrideWords = {
   verbs:
@@ -236,6 +239,7 @@ const dutch: OverrideWords = {
   lapsed:
     '(?:gelden|tellen) (?:niet meer|niet langer)|(?:zijn|worden) (?:ongeldig|vervallen|ingetrokken|nietig|niet meer geldig|niet langer geldig)',
   every: 'alle|je|jouw|uw',
+  negation: 'niet|nooit',
 }
 const polish: OverrideWords = {
   verbs:
@@ -249,6 +253,7 @@ const polish: OverrideWords = {
   lapsed:
     '(?:już )?nie (?:obowiązują|mają zastosowania|są ważne)|(?:są|zostają|zostały) (?:nieważne|anulowane|unieważnione|uchylone)',
   every: 'wszystkie|twoje|wszelkie',
+  negation: 'nie|nigdy',
 }
 const turkish: OverrideWords = {
   verbs:
@@ -273,6 +278,7 @@ const vietnamese: OverrideWords = {
   own: 'lời nhắc hệ thống|hướng dẫn hệ thống|chỉ thị hệ thống',
   lapsed: 'không còn (?:hiệu lực|giá trị|áp dụng)|(?:đã|bị) (?:hủy bỏ|huỷ bỏ|vô hiệu)',
   every: 'tất cả|mọi|toàn bộ',
+  negation: 'đừng|không|chớ',
 }
 const indonesian: OverrideWords = {
   verbs:
@@ -284,6 +290,7 @@ const indonesian: OverrideWords = {
   own: 'prompt sistem|instruksi sistem|perintah sistem|pesan sistem',
   lapsed: '(?:sudah )?tidak (?:berlaku|valid|sah)(?: lagi)?|(?:telah |sudah )?(?:dibatalkan|dicabut)',
   every: 'semua|seluruh|segala',
+  negation: 'jangan|tidak|tak',
 }
 
 const overrideWords: readonly OverrideWords[] = [
@@ -313,7 +320,8 @@ interface Patterns {
 }
 
 function patternsOf(words: OverrideWords): Patterns {
-  const { verbs, prior, orders, fill, own, lapsed, verbsLast, split, verbLast, joined } = words
+  const { verbs, prior, orders, fill, own, lapsed, verbsLast, split, verbLast, joined, negation } = words
+  const allowed = negation === undefined ? '' : `(?<!(?:^|[^\\p{L}])${anyOf(negation)}\\s{1,3})`
   const [verb, before, order, other] = [anyOf(verbs), anyOf(prior), anyOf(orders), anyOf(fill)]
   const gap = joined ? within : GAP
   const some = (max: number) => `(?:${other}${gap}){0,${max}}`
@@ -322,8 +330,9 @@ function patternsOf(words: OverrideWords): Patterns {
   const inWord = joined ? '' : '(?<![\\p{L}\\p{N}_-])'
   const endWord = joined ? '' : '(?![\\p{L}\\p{N}_-])'
   const ended = `${inWord}${some(4)}${said}${gap}${some(4)}${anyOf(lapsed)}${endWord}`
-  if (verbLast) return { order: `${inWord}${reported}${gap}${some(6)}${verb}`, lapsed: ended }
-  const patterns = [`${inWord}${verb}${gap}${some(6)}${reported}${endWord}`]
+  if (verbLast)
+    return { order: `${inWord}${reported}${gap}${some(6)}${verb}${isLatin(words) ? endWord : ''}`, lapsed: ended }
+  const patterns = [`${inWord}${allowed}${verb}${gap}${some(6)}${reported}${endWord}`]
   if (verbsLast) patterns.push(`${inWord}${reported}${gap}${some(6)}${anyOf(verbsLast)}${endWord}`)
   if (split) {
     const first = anyOf(split.verbs)
@@ -366,6 +375,13 @@ const GROUPS: readonly { sign: RegExp; languages: readonly Language[]; isLatin: 
     .filter((words) => !isLatin(words))
     .map((words) => ({ sign: new RegExp(signOf(words), 'gu'), languages: [languageOf(words)], isLatin: false })),
 ]
+/** Verbs that delete, and words for messages and commands: people delete and undo these without any model. */
+const DELETES =
+  /^(?:elimin|cancel|annul|borr|descart|supprim|effac|losch|streich|apag|scart|verwijder|annuleer|wis |schrap|usun|skasuj|anuluj|uniewazn|hapus|batal|buang|xoa|huy|удал|сотр|отмен|сброс)|(?:sil|silin|iptal et|iptal edin)$/
+const RECORDS =
+  /(?<!\p{L})(?:mensaje|mensagens|messag|messaggi|nachricht|bericht|context|contesto|kontext|kontekst|konteks|ngu canh|comando|commande|commando|befehl|opdracht|polecen|komend|komut|perintah|lenh|pesan|mesaj|сообщени|команд|контекст|orden(?:es)?(?!\p{L}))/u
+const isDeletion = (words: string): boolean => DELETES.test(words) && RECORDS.test(words)
+
 /** Maximum distance between the words for "instructions" and both ends of an order. */
 const REACH = 160
 
@@ -388,7 +404,8 @@ export function findOverrides(text: string): Overrides {
       for (const variant of signless === window ? [window] : [window, signless])
         for (const { said, order, lapsed, every } of languages) {
           if (!said.test(variant)) continue
-          for (const { 0: words, index } of variant.matchAll(order)) see(index, words.length, false)
+          for (const { 0: words, index } of variant.matchAll(order))
+            see(index, words.length, isDeletion(words) && !every.test(words))
           for (const { 0: words, index } of variant.matchAll(lapsed)) see(index, words.length, !every.test(words))
         }
     }
