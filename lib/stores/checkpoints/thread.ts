@@ -31,7 +31,7 @@ interface Since {
   version?: string
   checkpoint?: string
 }
-interface Surveyed extends FoundInThread {
+interface ScannedThread extends FoundInThread {
   erasedThreads: ErasedThreads
   /** The thread's own wording of erased messages. */
   wording: string[]
@@ -55,7 +55,7 @@ async function scan(
   thread: string,
   wanted: ThreadSearchTerms,
   lock: '' | 'FOR UPDATE',
-): Promise<Surveyed> {
+): Promise<ScannedThread> {
   const reader = threadScanner(wanted)
   const lists = new Set(['messages', '__pregel_tasks'])
   const since = new Map<string, Since>()
@@ -144,11 +144,11 @@ async function rewriteRow(
   ask: CheckpointQuery,
   shape: CheckpointSchema,
   row: ThreadRow,
-  surveyed: Surveyed,
+  scanned: ScannedThread,
   onMention: (id: string) => void,
 ): Promise<boolean> {
-  const { erasedThreads, lists } = surveyed
-  const since = surveyed.since.get(row.ns)
+  const { erasedThreads, lists } = scanned
+  const since = scanned.since.get(row.ns)
   const isLater = (version: string | undefined): boolean => {
     if (!since) return false
     if (version !== undefined) return since.version !== undefined && !isBefore(version, since.version)
@@ -189,7 +189,7 @@ async function rewriteRow(
   const isState = isBlob && lists.has(row.channel) && (!row.channel.startsWith('__') || row.channel === '__root__')
   const of = {
     ...how(isBlob && row.version !== '' ? row.version : undefined),
-    ...(isState && { emptiedId: surveyed.emptiedId }),
+    ...(isState && { emptiedId: scanned.emptiedId }),
   }
   if (decoded.kind === 'nothing') return false
   if (decoded.kind === 'bytes') {
@@ -287,19 +287,19 @@ export async function rewriteThread(
   thread: string,
   wanted: ThreadSearchTerms,
 ): Promise<Rewritten> {
-  const surveyed = await scan(ask, shape, thread, wanted, 'FOR UPDATE')
-  if (surveyed.isUnreadable) throw refused(thread, new Unreadable('a row that cannot be read'))
+  const scanned = await scan(ask, shape, thread, wanted, 'FOR UPDATE')
+  if (scanned.isUnreadable) throw refused(thread, new Unreadable('a row that cannot be read'))
   let rows = 0
   const mentions = new Set<string>()
   for await (const row of threadRows(ask, shape, thread, '')) {
     try {
-      if (await rewriteRow(ask, shape, row, surveyed, (id) => mentions.add(id))) rows++
+      if (await rewriteRow(ask, shape, row, scanned, (id) => mentions.add(id))) rows++
     } catch (error) {
       if (!isOfRow(error)) throw error
       throw refused(thread, error)
     }
   }
-  const { wording, words, messages, notSearched, explained } = surveyed
+  const { wording, words, messages, notSearched, explained } = scanned
   if (words && (await rowsWithWords(ask, shape, thread, words, explained)) > 0)
     throw refused(thread, new Unreadable('words remain'))
   return { rows, messages: messages.length, wording, mentions: [...mentions], notSearched }

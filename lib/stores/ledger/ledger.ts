@@ -181,7 +181,7 @@ async function* readRows(
   onProblem: ((file: string, kind: LedgerProblem['kind']) => void) | undefined,
 ): AsyncGenerator<LedgerRow> {
   let reported = 0
-  const tell = () => {
+  const notify = () => {
     for (const { file, kind } of scan.problems.slice(reported)) onProblem?.(file, kind)
     reported = scan.problems.length
   }
@@ -194,7 +194,7 @@ async function* readRows(
       else onProblem?.(file, 'damaged')
     }
   }
-  tell()
+  notify()
 }
 
 async function* readSince(scan: LedgerScan): AsyncGenerator<RecordIntent | SubjectIntent | PartIntent | CommitRow> {
