@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, renameSync, utimesSync, writeFileSync } from
 import { join } from 'node:path'
 import { Logger, runOnce } from 'graphile-worker'
 import type { App } from '#lib/app.ts'
-import { countPendingJobs, runJobsNow } from '#lib/jobs/repository.ts'
+import { countPendingJobs, runJobsNow } from '#lib/jobs/queue.ts'
 import type { Clock } from '#lib/kernel/clock.ts'
 
 const hour = 3_600_000

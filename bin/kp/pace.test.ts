@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
-import { limitHeaders } from '#lib/access/limit-headers.ts'
+import { limitHeaders } from '#lib/access/limiter.ts'
 import { openPace, pauseBefore, windowOf } from './pace.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'kp-pace-'))

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { limitHeaders } from './limit-headers.ts'
 import type { RateLimitWindow } from './limiter.ts'
+import { limitHeaders } from './limiter.ts'
 
 const now = new Date('2026-03-01T12:00:00.000Z')
 const seconds = (count: number) => new Date(now.getTime() + count * 1000)

@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events'
 import type { WorkerEvents } from 'graphile-worker'
 import type { PoolClient } from 'pg'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { checkConnection, deleteReplacedJobs, freeAbandonedJobs, lockWorker } from './repository.ts'
+import { checkConnection, deleteReplacedJobs, freeAbandonedJobs, lockWorker } from './queue.ts'
 
 /** How often this process checks, and for how long a job stays with the worker that took it, in milliseconds of system time. */
 const every = 10_000

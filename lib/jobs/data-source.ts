@@ -1,6 +1,6 @@
 import type { DataSource } from '#lib/kernel/data-source.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { countJobResidue, deleteJobs, inventoryOfJobs, jobsOfSubject } from './repository.ts'
+import { countJobResidue, deleteJobs, inventoryOfJobs, jobsOfSubject } from './queue.ts'
 
 /**
  * The data source of jobs that are waiting, retried or failed and contain the subject. Running jobs are also deleted: the write fence

@@ -1,5 +1,5 @@
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { countFailedOnce, countUnfinishedJobs, unfinishedJobs } from './repository.ts'
+import { countFailedOnce, countUnfinishedJobs, unfinishedJobs } from './queue.ts'
 
 /** A job that is waiting or has failed: ids, counts and times, without its payload and error. */
 export interface StoredJobRun {

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { job } from '#lib/kernel/job.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { deleteFailedJobs } from './repository.ts'
+import { deleteFailedJobs } from './queue.ts'
 
 /** How long a permanently failed job is retained for inspection, in milliseconds. */
 const failedJobRetention = 7 * 86_400_000

@@ -36,7 +36,6 @@ import type { EngineDeps } from './dependencies.ts'
 import { runStep } from './erase.ts'
 import { recordErasures } from './in-request.ts'
 import { writeIntent } from './intent.ts'
-import { planLateWrites } from './late-writes.ts'
 import { planOf } from './plan.ts'
 import { enqueueRechecks, recheckRun } from './recheck.ts'
 import { queuedJobKeys } from './repository.ts'
@@ -50,6 +49,7 @@ import {
   namesAheadOf,
   newPlan,
   planAll,
+  planLateWrites,
   type RunPlan,
   targetOfRun,
 } from './run-plan.ts'

@@ -29,9 +29,9 @@ import {
 } from '../runs/runs.ts'
 import { recordDeletion } from '../writes.ts'
 import type { EngineDeps } from './dependencies.ts'
-import { enqueueLateWrites } from './late-writes.ts'
 import { lowerFence } from './lock.ts'
 import { countMentions, noteMentions, type PlanTarget, planTargetOf, type RunMentions, withPages } from './plan.ts'
+import { enqueueLateWrites } from './run-plan.ts'
 import {
   endWaits,
   faultOf,
