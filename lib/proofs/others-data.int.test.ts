@@ -13,6 +13,7 @@ import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
 import { issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 import {
   dataOf,
+  eraseWholeProject,
   type MadeProject,
   madeConversation,
   madeMember,
@@ -268,6 +269,25 @@ it.skipIf(!isReady)(
     )
   },
   14_400_000,
+)
+
+it.skipIf(!isReady)(
+  'an erasure keeps the earlier text of a message that another person edited, in data that both share',
+  async () => {
+    const project = await madeProject(test)
+    const conversation = await madeConversation(test, project)
+    const [mine, theirs] = [sentence(`mine${++sentences}`), sentence(`theirs${sentences}`)]
+    const member = await madeMember(test, project)
+    const message = await madeMessage(test, conversation, await madeMember(test, project), { content: mine })
+    const other = await madeMessage(test, conversation, member, { content: theirs })
+    const [key, object] = [`app:answers:${conversation.id}:both`, `app-uploads/${conversation.id}/both`]
+    await client.set(key, `${theirs}\n${mine}`)
+    await bucket.put(object, `${theirs}\n${mine}`)
+    await dataOf(test, 'PATCH', other.path, member, { body: { content: 'I withdraw that.' } })
+    await eraseWholeProject(test, message.path, project.owner)
+    const { values } = await dumped([{ project, conversation }])
+    expect([values.get(key), values.get(object)]).toEqual([theirs, theirs])
+  },
 )
 
 it.skipIf(!isReady)(

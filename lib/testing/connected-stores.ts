@@ -3,7 +3,6 @@ import {
   CreateBucketCommand,
   DeleteObjectCommand,
   GetObjectCommand,
-  ListObjectVersionsCommand,
   PutBucketVersioningCommand,
   PutObjectCommand,
   S3Client,
@@ -15,7 +14,7 @@ import neo4j from 'neo4j-driver'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { createPool } from '#lib/stores/postgres/pool.ts'
 import { testDatabase } from './database.ts'
-import { type Contents, graphOf, keysOf, rowsOf, storedObjectsOf } from './everything.ts'
+import { type Contents, graphOf, keysOf, rowsOf, storedObjectsOf, versionsOf } from './everything.ts'
 import { neo4jPlanting } from './neo4j-planting.ts'
 import { isRedisInstalled, startRedis } from './redis.ts'
 import { isInstalled } from './services/installed.ts'
@@ -67,14 +66,18 @@ export async function versionedBucket(endpoint: string, bucket = `kp-${randomByt
   const put = async (key: string, body: Uint8Array | string) => {
     await client.send(new PutObjectCommand({ Bucket: bucket, Key: key, Body: body }))
   }
-  const versions = async () => {
-    const { Versions = [], DeleteMarkers = [] } = await client.send(new ListObjectVersionsCommand({ Bucket: bucket }))
-    return { versions: Versions, markers: DeleteMarkers }
+  const versions = () => versionsOf(client, bucket)
+  async function emptied(): Promise<void> {
+    const there = await versions()
+    for (const { Key, VersionId } of [...there.versions, ...there.markers])
+      await client.send(new DeleteObjectCommand({ Bucket: bucket, Key, VersionId }))
   }
   return {
     url: `s3://${accessKeyId}:${secretAccessKey}@${new URL(endpoint).host}/${bucket}?region=us-east-1&tls=false&path_style=true`,
     put,
     contents: () => storedObjectsOf(client, bucket),
+    /** Deletes every version. */
+    emptied,
     /** Keeps all versions, oldest first. Returns a function that replaces the current content with them. */
     async retainedAside() {
       const retained: { key: string; bytes: Uint8Array }[] = []
@@ -83,9 +86,7 @@ export async function versionedBucket(endpoint: string, bucket = `kp-${randomByt
         retained.push({ key: Key ?? '', bytes: (await Body?.transformToByteArray()) ?? new Uint8Array() })
       }
       return async () => {
-        const there = await versions()
-        for (const { Key, VersionId } of [...there.versions, ...there.markers])
-          await client.send(new DeleteObjectCommand({ Bucket: bucket, Key, VersionId }))
+        await emptied()
         for (const { key, bytes } of retained) await put(key, bytes)
       }
     },
@@ -202,6 +203,14 @@ export async function connectTestStores({ graphUrl, redisUrl, s3Endpoint, checkp
         objects: unnamed(await bucket.contents()),
         graph: await planting.standing(group),
       }
+    },
+    /** Deletes all objects and threads, and what names `text` in the graph. */
+    async emptied(text: string): Promise<void> {
+      await bucket.emptied()
+      await withConnection(checkpointsUrl, (client) =>
+        client.query(threadTables.map((table) => `TRUNCATE ${schema}.${table} CASCADE`).join(';')),
+      )
+      await driver.executeQuery('MATCH (n) WHERE n.uuid CONTAINS $text DETACH DELETE n', { text })
     },
     /** Every node and edge of a group as JSON, edges with both ends. */
     async graphRows(group: string): Promise<string[]> {

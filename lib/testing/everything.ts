@@ -1,6 +1,13 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { GetObjectCommand, ListObjectVersionsCommand, type S3Client } from '@aws-sdk/client-s3'
+import {
+  type DeleteMarkerEntry,
+  GetObjectCommand,
+  ListObjectVersionsCommand,
+  type ListObjectVersionsCommandOutput,
+  type ObjectVersion,
+  type S3Client,
+} from '@aws-sdk/client-s3'
 import { createClient } from '@redis/client'
 import type { Driver } from 'neo4j-driver'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
@@ -81,15 +88,29 @@ export async function keysOf(url: string): Promise<Contents> {
   }
 }
 
-/** Every version of every object of a bucket. */
+/** Every version and delete marker of a bucket. */
+export async function versionsOf(client: S3Client, bucket: string) {
+  const [versions, markers]: [ObjectVersion[], DeleteMarkerEntry[]] = [[], []]
+  for (let next: { KeyMarker?: string | undefined; VersionIdMarker?: string | undefined } | undefined = {}; next; ) {
+    const page: ListObjectVersionsCommandOutput = await client.send(
+      new ListObjectVersionsCommand({ Bucket: bucket, ...next }),
+    )
+    versions.push(...(page.Versions ?? []))
+    markers.push(...(page.DeleteMarkers ?? []))
+    next = page.IsTruncated ? { KeyMarker: page.NextKeyMarker, VersionIdMarker: page.NextVersionIdMarker } : undefined
+  }
+  return { versions, markers }
+}
+
+/** The content of every version of every object of a bucket. */
 export async function storedObjectsOf(client: S3Client, bucket: string): Promise<Contents> {
   const found: Contents = new Map()
-  const { Versions = [], DeleteMarkers = [] } = await client.send(new ListObjectVersionsCommand({ Bucket: bucket }))
-  for (const { Key = '', VersionId } of Versions) {
+  const { versions, markers } = await versionsOf(client, bucket)
+  for (const { Key = '', VersionId } of versions) {
     const { Body } = await client.send(new GetObjectCommand({ Bucket: bucket, Key, VersionId }))
     found.set(`${Key} ${VersionId}`, `${Key} ${plain((await Body?.transformToByteArray()) ?? new Uint8Array())}`)
   }
-  for (const { Key = '', VersionId } of DeleteMarkers) found.set(`${Key} ${VersionId}`, Key)
+  for (const { Key = '', VersionId } of markers) found.set(`${Key} ${VersionId}`, Key)
   return found
 }
 

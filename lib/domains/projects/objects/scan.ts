@@ -105,17 +105,20 @@ export function objectDecider(
       if (version === newest || version.startsWith('upload:')) continue
       const one = await objects.read(key, maxRead, version)
       if (!one) continue
-      const texts = [
-        ...(one.bytes ? [readable(one.bytes)] : []),
-        ...one.described.map((text) => ({ form: 'text' as const, text })),
-      ]
-      for (const value of texts)
-        if (namesErased(value.text) || (await wordDecider.hasErasedWords(value, ownershipOf(key)))) {
-          found.push(version)
-          break
-        }
+      const value = one.bytes && readable(one.bytes)
+      const texts = [...(value ? [value] : []), ...one.described.map((text) => ({ form: 'text' as const, text }))]
+      let isErased = false
+      for (const text of texts)
+        isErased ||= namesErased(text.text) || (await wordDecider.hasErasedWords(text, ownershipOf(key)))
+      if (isErased) found.push(version)
+      else if (!value) await count('large', key)
+      else if (value.form === 'binary') await count('binary', key)
     }
     return found
+  }
+  /** Counts an object with a version that could not be searched, unless it belongs to another project. */
+  async function count(reason: 'large' | 'binary', key: string): Promise<void> {
+    if ((await ownershipOf(key)()) !== 'elsewhere') unsearched[reason].add(key)
   }
 
   return {
@@ -149,17 +152,21 @@ export function objectDecider(
         if (namesErased(text) || (await wordDecider.hasErasedWords({ form: 'text', text }, ownership))) return deleted
       if (newest.bytes === undefined) {
         if (naming) return deleted
-        if ((await ownership()) !== 'elsewhere') unsearched.large.add(key)
+        await count('large', key)
         return undefined
       }
-      if (isNoted?.(key, newest.bytes)) return undefined
+      if (isNoted?.(key, newest.bytes)) {
+        // An attempt that was stopped may have stored the new content without removing the former versions.
+        const former = await formerOf(key, newest.version)
+        return former.length > 0 ? { ...deleted, verdict: 'cut', former } : undefined
+      }
       const value = readable(newest.bytes)
       if (namesErased(value.text) && naming === undefined) return deleted
       const decided = await wordDecider.decide(value, naming, ownership)
       if (decided.decision === 'deleted') return deleted
       if (decided.decision === 'cut')
         return { ...deleted, verdict: 'cut', cut: { state: newest.state, bytes: Buffer.from(decided.text) } }
-      if (value.form === 'binary' && (await ownership()) !== 'elsewhere') unsearched.binary.add(key)
+      if (value.form === 'binary') await count('binary', key)
       const former = await formerOf(key, newest.version)
       if (former.length > 0) return { ...deleted, verdict: 'cut', former }
       return decided.decision === 'retained' ? { ...deleted, verdict: 'retained' } : undefined

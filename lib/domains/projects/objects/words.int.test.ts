@@ -266,6 +266,21 @@ describe.each([
       expect(first.results).toEqual(again.results)
     })
 
+    it('removes former versions when an attempt was stopped after it stored the new content', async () => {
+      const [key, runId] = [at('stopped'), newId('run')]
+      await bed.put(key, turn)
+      for (const source_id of [message, other])
+        await reported(test, project, project.owner, [{ source_id, store: 'objects', ref: key }])
+      const { items } = await plan()
+      await eraseItems(items, runId)
+      expect(await stored()).toEqual({ [key]: [half] })
+      // As the stopped attempt left it: the new content above the former one.
+      await bed.put(key, turn)
+      await bed.put(key, half)
+      await eraseItems(items, runId)
+      expect(await stored()).toEqual({ [key]: [half, half] })
+    })
+
     it('deletes objects that cannot be cut: a quotation, a compressed object, a shared binary object', async () => {
       await bed.put(at('quote.csv'), `a,b\n1,${quote}\n`)
       await bed.put(at('backup.gz'), gzipSync(turn))
@@ -309,6 +324,19 @@ describe.each([
         { what: expect.stringContaining('KP_POINTER_PREFIXES'), count: null },
       ])
       expect(source().notSearched?.({})).toEqual([])
+    })
+
+    it('counts objects with a former version that it cannot search, also when the newest version was deleted', async () => {
+      const large = Buffer.alloc(9 * 1024 * 1024, 'some words ')
+      const binary = Buffer.from([0x89, 0x50, 0xff, 0x00])
+      await bed.put(at('deleted-large'), large)
+      await bed.remove(at('deleted-large'))
+      await bed.put(at('former-large'), large)
+      await bed.put(at('former-large'), 'Nothing of that.')
+      await bed.put(at('deleted-binary'), binary)
+      await bed.remove(at('deleted-binary'))
+      const { unsearched } = await erase()
+      expect(unsearched.slice(0, 2)).toEqual([1, 2])
     })
 
     it('finds words below a common prefix only in keys that the organization may claim', async () => {

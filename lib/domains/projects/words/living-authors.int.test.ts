@@ -1,7 +1,14 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
-import { type MadeProject, madeConversation, madeDocument, madeMessage, madeProject } from '#lib/testing/projects.ts'
+import {
+  dataOf,
+  type MadeProject,
+  madeConversation,
+  madeDocument,
+  madeMessage,
+  madeProject,
+} from '#lib/testing/projects.ts'
 import { Fingerprints } from './fingerprints.ts'
 import { livingAuthors } from './living-authors.ts'
 
@@ -64,6 +71,14 @@ it('explained returns only the runs that another author wrote', async () => {
   const [first, second] = ['one two three four five six seven', 'eight nine ten eleven twelve thirteen fourteen']
   await write(other, first)
   expect(await explainedOf(`${first} ${second}`)).toEqual({ explained: 2, all: 9 })
+})
+
+it('explained returns the runs of the earlier text of an edited message', async () => {
+  const text = 'the first version of this remark spoke about a green umbrella stand'
+  const { path } = await write(other, text)
+  await dataOf(test, 'PATCH', path, other.owner, { body: { content: 'Nothing.' } })
+  const { explained, all } = await explainedOf(text)
+  expect(explained).toBe(all)
 })
 
 it('explained returns nothing for texts of the erasing project, of assistants and of erased messages', async () => {

@@ -65,7 +65,10 @@ const leastCharacters = 2
 const isContained = (content: string): string =>
   `char_length(${content}) >= ${leastCharacters} AND (strpos($text, ${content}) > 0 OR strpos($folded, lower(btrim(regexp_replace(${content}, '\\s+', ' ', 'g')))) > 0)`
 
-/** Remaining messages or documents of a project that `text` may contain completely. `folded` is the text in lower case with single spaces. */
+/**
+ * Remaining messages or documents of a project of which `text` may contain a complete text, current or earlier. `folded` is the text in
+ * lower case with single spaces.
+ */
 export const remainingWithin = statement('words.remaining-within', {
   takes: { project: 'text', now: 'timestamptz', text: 'text', folded: 'text' },
   returns: { id: 'text', is_by_person: 'bool', texts: 'text[]' },
@@ -75,7 +78,8 @@ export const remainingWithin = statement('words.remaining-within', {
     remaining(
       table,
       table === 'messages'
-        ? isContained('x.content')
+        ? `(${isContained('x.content')} OR x.id IN (SELECT e.message_id FROM message_edits e JOIN messages f ON f.id = e.message_id
+            WHERE f.project_id = $project AND ${isContained('e.content')}))`
         : `EXISTS (SELECT FROM document_chunks k WHERE k.document_id = x.id AND ${isContained('k.content')})`,
     ),
 })
@@ -89,8 +93,8 @@ export const namesElsewhere = statement('words.names-elsewhere', {
 })
 
 /**
- * Texts of persons that match a pattern of words, in messages and documents that remain in other projects. At most `max` for each
- * pattern, with its number. The trigram indexes of the texts find them.
+ * Texts of persons that match a pattern of words, in messages, their earlier texts and documents that remain in other projects. At most
+ * `max` for each pattern, with its number. The trigram indexes of the texts find them.
  */
 export const textsElsewhere = statement('words.texts-elsewhere', {
   takes: { projects: 'text[]', patterns: 'text[]', erased: 'text[]', now: 'timestamptz', max: 'int4' },
@@ -99,6 +103,9 @@ export const textsElsewhere = statement('words.texts-elsewhere', {
     SELECT (g.n - 1)::int4 AS n, f.text FROM unnest($patterns) WITH ORDINALITY AS g(pattern, n) CROSS JOIN LATERAL (
       (SELECT x.content AS text FROM messages x ${isMarked.messages[0]} ${joinProjectHolds('x')}
         WHERE x.content ~* g.pattern AND x.project_id <> ALL($projects) AND x.id <> ALL($erased) AND ${isByPersonSql.messages}
+          AND ${staysSql('x', isMarked.messages[1])} LIMIT $max)
+      UNION ALL (SELECT e.content FROM message_edits e JOIN messages x ON x.id = e.message_id ${isMarked.messages[0]} ${joinProjectHolds('x')}
+        WHERE e.content ~* g.pattern AND x.project_id <> ALL($projects) AND x.id <> ALL($erased) AND ${isByPersonSql.messages}
           AND ${staysSql('x', isMarked.messages[1])} LIMIT $max)
       UNION ALL (SELECT k.content FROM document_chunks k JOIN documents x ON x.id = k.document_id ${isMarked.documents[0]} ${joinProjectHolds('x')}
         WHERE k.content ~* g.pattern AND x.project_id <> ALL($projects) AND x.id <> ALL($erased) AND ${isByPersonSql.documents}

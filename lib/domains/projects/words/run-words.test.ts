@@ -39,6 +39,57 @@ it('runs are not found when somebody else wrote between all messages', () => {
   const text = lines.map((line) => `Anna: ${line}\nBen: yes of course my dear`).join('\n')
   expect(wordsOf(...chat).runsIn(text)).toEqual([])
 })
+it('runs are found across messages as they were before some of them were edited', () => {
+  const edited = (id: number, ...texts: string[]): Source => ({ ...message(id, 'anna', ''), texts })
+  // The current text is the first one, then follow the earlier ones.
+  const words = wordsOf(
+    edited(1, 'never mind it', 'i have hiv'),
+    edited(2, 'since last may'),
+    edited(3, 'third version of', 'pls dont tell', 'second version is'),
+    edited(4, 'anyone at work'),
+  )
+  for (const found of [
+    'i have hiv since last may',
+    'never mind it since last may',
+    'since last may pls dont tell',
+    'since last may second version is',
+    'second version is anyone at work',
+    'third version of anyone at work',
+  ])
+    expect(words.runsIn(found), found).not.toEqual([])
+})
+it.each([4, 7])('runs are found in the order of writing when %i messages have equal times', (count) => {
+  const written = [
+    'i have hiv',
+    'since last may',
+    'pls dont tell',
+    'my boss is',
+    'so mean now',
+    'and it rains',
+    'all day long',
+  ]
+  const texts = written.slice(0, count)
+  // The ids have no order, like random ones.
+  const tied = texts.map((text, at) => ({ ...message((at * 5) % 7, 'anna', text), createdAt: new Date(0) }))
+  const first = message(-1, 'anna', 'hello to you')
+  const last = { ...message(9, 'anna', 'good night all'), createdAt: new Date(10_000) }
+  const words = wordsOf(first, ...tied, last)
+  for (const [at, text] of texts.entries())
+    if (at > 0) expect(words.runsIn(`${texts[at - 1]} ${text}`), text).not.toEqual([])
+  if (count === 4) {
+    expect(words.runsIn(`hello to you ${texts[0]}`)).not.toEqual([])
+    expect(words.runsIn(`${texts.at(-1)} good night all`)).not.toEqual([])
+  }
+})
+it('many messages with equal times are joined by the numbers in their ids', () => {
+  const tied = Array.from({ length: 60 }, (_, at) => ({
+    ...message(at, 'anna', `word${at} of my life`),
+    createdAt: new Date(0),
+  }))
+  const words = wordsOf(...tied)
+  for (let at = 1; at < 60; at++)
+    expect(words.runsIn(`word${at - 1} of my life word${at} of my life`).length, `${at}`).toBe(3)
+})
 it('messages of other authors and conversations are not joined', () => {
   const mixed = [
     message(1, 'anna', 'i have hiv'),

@@ -38,33 +38,100 @@ const longest = 600
  * list of one person's messages has not. Only erased messages are joined: the words of a message that remains are not erased with them.
  */
 export class ConsecutiveMessages {
-  readonly #byAuthor = new Map<string, { at: number; id: string; text: string }[]>()
+  readonly #byAuthor = new Map<string, Said[]>()
 
-  add({ kind, id, conversation, author, createdAt, texts: [text] }: Source): void {
-    if (kind !== 'message' || conversation === null || text === undefined) return
+  add({ kind, id, conversation, author, createdAt, texts }: Source): void {
+    const [newest, ...edits] = texts
+    if (kind !== 'message' || conversation === null || newest === undefined) return
     const key = JSON.stringify([conversation, author.kind, author.id])
     const own = this.#byAuthor.get(key) ?? []
     this.#byAuthor.set(key, own)
-    own.push({ at: createdAt.getTime(), id, text })
+    own.push({ at: createdAt.getTime(), id, versions: [...edits, newest] })
   }
 
-  /** The joined texts of each author, in pieces at messages that are too long to be joined as a whole. */
+  /**
+   * The joined texts of each author, also as they were before edits. Messages with equal times are joined in every order, because their own
+   * order is not stored.
+   */
   *texts(): Generator<string> {
     for (const own of this.#byAuthor.values()) {
       if (own.length < 2) continue
       own.sort((one, other) => one.at - other.at || (one.id < other.id ? -1 : 1))
-      let joined: string[] = []
-      for (const { text } of own) {
-        if (text.length <= longest) {
-          joined.push(text)
-          continue
-        }
-        yield [...joined, text.slice(0, longest / 2)].join('\n')
-        joined = [text.slice(-longest / 2).replace(/^\S+/u, '')]
-      }
-      if (joined.length > 1) yield joined.join('\n')
+      yield* inEveryOrder(own, -1)
+      if (own.every(({ versions }) => versions.length === 1)) continue
+      yield* inEveryOrder(own, 0)
+      for (const [at, { versions }] of own.entries())
+        for (const text of versions.length > 1 ? versions : [])
+          for (const version of [0, -1]) {
+            const [before, after] = neighbors(own, at, at + 1)
+            yield* piecesOf([...textsOf(before, version), text, ...textsOf(after, version)])
+          }
     }
   }
+}
+
+interface Said {
+  at: number
+  id: string
+  /** The texts of the message, oldest first. */
+  versions: string[]
+}
+const textsOf = (all: readonly Said[], version: number): string[] =>
+  all.flatMap(({ versions }) => versions.at(version) ?? [])
+const neighbors = (own: readonly Said[], from: number, to: number): [before: Said[], after: Said[]] => [
+  own.slice(Math.max(0, from - around), from),
+  own.slice(to, to + around),
+]
+
+/** The joined texts of messages that are sorted by time, in one of their versions: 0 is the oldest, -1 the newest. */
+function* inEveryOrder(own: readonly Said[], version: number): Generator<string> {
+  yield* piecesOf(textsOf(own, version))
+  for (let from = 0; from < own.length; ) {
+    let to = from + 1
+    while (own[to]?.at === own[from]?.at) to++
+    const [before, after] = neighbors(own, from, to)
+    if (to - from > 1)
+      for (const order of ordersOf(own.slice(from, to)))
+        yield* piecesOf(textsOf([...before, ...order, ...after], version))
+    from = to
+  }
+}
+
+/** Texts joined in pieces at those that are too long to be joined as a whole. */
+function* piecesOf(texts: readonly string[]): Generator<string> {
+  let joined: string[] = []
+  for (const text of texts) {
+    if (text.length <= longest) {
+      joined.push(text)
+      continue
+    }
+    yield [...joined, text.slice(0, longest / 2)].join('\n')
+    joined = [text.slice(-longest / 2).replace(/^\S+/u, '')]
+  }
+  if (joined.length > 1) yield joined.join('\n')
+}
+
+/** Messages before and after those with equal times that a run may also contain. */
+const around = 5
+/** Up to this number, messages with equal times are joined in every order; up to the second one, by twos in every order. */
+const [maxOrdered, maxPaired] = [5, 40]
+
+/** Possible orders of messages with equal times. Of many, by the numbers in their ids, and backward. */
+function* ordersOf<T extends { id: string }>(tied: readonly T[]): Generator<T[]> {
+  if (tied.length <= maxOrdered) {
+    yield* permutations(tied)
+    return
+  }
+  const byNumber = tied.toSorted((one, other) => one.id.localeCompare(other.id, 'en', { numeric: true }))
+  yield byNumber
+  yield byNumber.toReversed()
+  yield tied.toReversed()
+  if (tied.length <= maxPaired) for (const one of tied) for (const other of tied) if (one !== other) yield [one, other]
+}
+function* permutations<T>(all: readonly T[]): Generator<T[]> {
+  if (all.length < 2) yield [...all]
+  for (const [at, one] of all.length < 2 ? [] : all.entries())
+    for (const rest of permutations(all.toSpliced(at, 1))) yield [one, ...rest]
 }
 
 /** Clocks differ, and an application may write derived data before it reports the message. */
