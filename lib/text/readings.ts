@@ -250,10 +250,13 @@ interface Change extends Span {
   words: Span
   isOld: boolean
 }
+const hasBoth = (changes: readonly Change[]): boolean =>
+  changes.some(({ isOld }) => isOld) && changes.some(({ isOld }) => !isOld)
 function changesIn(base: string): { changes: Change[]; signs: Span[] } {
   const changes: Change[] = []
   const signs: Span[] = []
-  if (base.includes('[-') || base.includes('{+') || base.includes('{--')) {
+  // A patch of a program may contain `[-1]`.
+  if (base.includes('{+') && (base.includes('-]') || base.includes('--}'))) {
     const next = new Map<string, number>()
     for (const { 0: sign, index } of base.matchAll(versionSign)) {
       const { close, isOld } = versionSigns[sign] ?? { close: '', isOld: false }
@@ -268,7 +271,10 @@ function changesIn(base: string): { changes: Change[]; signs: Span[] } {
       if (isOld && /\s/.test(base[end] ?? '') && base[end + 1] === '{' && base[end + 2] === '+') end++
       changes.push({ start: index, end, words: { start, end: to }, isOld })
     }
-  } else if (base.includes('@@ -') && mayBePatch.test(base))
+    if (hasBoth(changes)) return { changes, signs }
+    changes.length = 0
+  }
+  if (base.includes('@@ -') && mayBePatch.test(base))
     for (const { 0: whole, 2: sign, 3: line = '', index } of base.matchAll(lineOfPatch)) {
       const end = Math.min(base.length, index + whole.length + 1)
       if (sign === undefined) signs.push({ start: index, end: index + whole.length })
@@ -287,7 +293,7 @@ function changesIn(base: string): { changes: Change[]; signs: Span[] } {
 function newVersion(base: string, flowEnd: number): Layer | undefined {
   const { changes, signs } = changesIn(base)
   // Where nothing was removed, or nothing added, each version is read as it is.
-  if (!(changes.some(({ isOld }) => isOld) && changes.some(({ isOld }) => !isOld))) return undefined
+  if (!hasBoth(changes)) return undefined
   const builder = new ReadingBuilder(base, flowEnd)
   const all = [
     ...changes,
@@ -346,6 +352,14 @@ const anywhere = `${continued}|${continuedParameter}|${note}|${nameOfFormat}`
 const afterLetter = new RegExp(`${emphasis}|${anywhere}`, 'uy')
 const afterOther = new RegExp(anywhere, 'uy')
 const addressBefore = /(?:link|xref|image|kbd|btn|footnote|https?):[^\s[\]]{0,300}$/
+/** The address directly before a bracket. */
+function addressAt(text: string, at: number): string | undefined {
+  const before = at > 0 ? text.charCodeAt(at - 1) : 0
+  // Trying the pattern at every bracket costs more than the rest of the reading.
+  if (before <= 32 || before === 91 || before === 93) return undefined
+  const lead = text.slice(Math.max(0, at - 310), at)
+  return lead.includes(':') ? addressBefore.exec(lead)?.[0] : undefined
+}
 const isLetterBefore = /\p{L}$/u
 const begins = new Uint8Array(0x10000)
 for (const sign of '*_~`\'"|=[【¹²³⁰⁴⁵⁶⁷⁸⁹:{;') begins[sign.charCodeAt(0)] = 1
@@ -361,7 +375,7 @@ function withoutFormats(base: string, flowEnd: number): Layer | undefined {
     let [start, end] = [at, at + (found?.[0].length ?? 0)]
     if (end === at && base[at] === '[') {
       // A link of AsciiDoc: its address comes before its words.
-      const lead = addressBefore.exec(base.slice(Math.max(0, at - 310), at))?.[0]
+      const lead = addressAt(base, at)
       if (lead !== undefined) [start, end] = [at - lead.length, at + 1]
     }
     const quote = found?.groups?.q

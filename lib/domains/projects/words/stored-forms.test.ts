@@ -305,6 +305,13 @@ describe('a text that only looks like', () => {
     expect(leftOf(rest)).toEqual([])
     expect(rest).toContain(`-${other}`)
   })
+  it.each(['x = list[-1]', 'a = {+b}; c[d-]'])('a patch of a program with %s is read', (program) => {
+    const lines = thirds.map((part) => `-${program}\n+${part}\n`)
+    const rest = erase(`--- a/x\n+++ b/x\n@@ -1,9 +1,9 @@\n${lines.join('')}-${other}\n`) ?? ''
+    expect(leftOf(rest)).toEqual([])
+    expect(rest).toContain(`-${program}`)
+    expect(rest).toContain(`-${other}`)
+  })
   it('headings without a space are read as the lines of a conversation', () => {
     const rest = erase(`${thirds.map((part) => `##Anna: ${part}\n`).join('')}##Bob: ${other}`) ?? ''
     expect(leftOf(rest)).toEqual([])
