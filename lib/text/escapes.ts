@@ -67,12 +67,15 @@ export const percentByte: ByteReader = (text, at) => {
   const byte = byteAt(text, at + 1)
   return byte < 0 ? undefined : { byte, end: at + 3 }
 }
+/** The padding of Base64 at the end of a line. Quoted-printable has no two equals signs there; a single one may be a soft line break. */
+const paddingBefore = /[A-Za-z0-9+/]{16}==$/
+const isPadding = (text: string, at: number): boolean => paddingBefore.test(text.slice(Math.max(0, at - 17), at + 1))
 /** The end of a soft line break of quoted-printable; -1 if there is none. Tags that were removed may leave several line breaks. */
 export function softBreak(text: string, at: number): number {
   let end = at + 1
   while (text[end] === ' ' || text[end] === '\t') end++
   const breaks = beyondBreaks(text, end, 1)
-  return breaks > end ? breaks : -1
+  return breaks > end && !isPadding(text, at) ? breaks : -1
 }
 const isUpperHex = (text: string, at: number): boolean => /[0-9A-F]/.test(text[at] ?? '')
 export const quotedByte: ByteReader = (text, from) => {

@@ -453,6 +453,22 @@ describe('UTF-16 in Base64', () => {
 })
 
 describe('an encoded value', () => {
+  it.each([
+    ['const a = 1;\n', "\nimport x from 'y';\n"],
+    ['{\n  "name": "x",\n', '\n  "version": "1.0.0"\n}\n'],
+    ['-----BEGIN NOTE-----\n', '\n-----END NOTE-----\n'],
+    ['', `\n\n${other}\n`],
+  ])('at the end of a line is read with its padding, and the next line remains: %j', (before, after) => {
+    for (const dots of [0, 3]) {
+      const text = erased.padEnd(erased.length + ((4 - (erased.length % 3)) % 3) + dots, '.')
+      const encoded = Buffer.from(text).toString('base64')
+      expect(encoded).toMatch(/[^=]==$/)
+      const rest = erase(`${before}${encoded}${after}`) ?? ''
+      expect(rest.replace(/\s+/g, ' ')).toContain(after.replace(/\s+/g, ' ').trim())
+      expect(rest).toContain(before.trim())
+      expect(leftOf(rest + Buffer.from(rest, 'base64').toString())).toEqual([])
+    }
+  })
   const five = Array.from({ length: 5 }, (_, n) => `${erased}. ${other} ${n}.`).join('\n')
   it('loses a sentence that it contains five times', () => {
     const rest = Buffer.from(erase(Buffer.from(five).toString('base64')) ?? '', 'base64').toString()
