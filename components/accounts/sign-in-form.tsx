@@ -3,6 +3,7 @@
 import { useTranslations } from 'next-intl'
 import { type FormEvent, useRef, useState } from 'react'
 import { flushSync } from 'react-dom'
+import { SecondFactorCodeField } from '#components/second-factors/code-field.tsx'
 import { PasskeyButton } from '#components/second-factors/passkey-button.tsx'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
@@ -97,17 +98,7 @@ export function SignInForm({ next, provider, error }: SignInFormProps) {
         required
         ref={passwordInput}
       />
-      {needsCode && (
-        <Field
-          label={t('code')}
-          hint={t('codeHint')}
-          name="code"
-          autoComplete="one-time-code"
-          maxLength={64}
-          required
-          ref={codeInput}
-        />
-      )}
+      {needsCode && <SecondFactorCodeField ref={codeInput} />}
       <Button type="submit" aria-disabled={isBusy}>
         {isBusy ? t('busy') : t('submit')}
       </Button>

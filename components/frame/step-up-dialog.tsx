@@ -2,6 +2,7 @@
 
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
+import { SecondFactorCodeField } from '#components/second-factors/code-field.tsx'
 import { passkeyAnswer } from '#components/second-factors/passkey-button.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
@@ -83,16 +84,10 @@ export function StepUpDialog({ open, onFinish }: StepUpDialogProps) {
       />
       {needsFactor && (
         <>
-          <Field
-            label={t('code')}
-            hint={t('codeHint')}
-            name="code"
-            autoComplete="one-time-code"
-            maxLength={64}
+          <SecondFactorCodeField
             value={code}
             onChange={({ target }) => setCode(target.value)}
             error={issues.code === undefined ? undefined : t('wrongCode')}
-            required
           />
           <Button tone="plain" aria-disabled={isPending} onClick={() => isPending || void submit(withPasskey)}>
             {t('passkey')}
