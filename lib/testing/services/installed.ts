@@ -15,6 +15,8 @@ const hashOf = (file: string): string =>
 const python = join(home, `python-${hashOf('../python/requirements.txt')}`)
 const openapi = join(home, `openapi-${hashOf('../openapi/package.json')}`)
 const mcp = join(home, `mcp-${hashOf('../mcp/package.json')}`)
+/** The folder with the packages in `lib/testing/langgraph/package.json`. */
+export const langgraphTools = join(home, `langgraph-${hashOf('../langgraph/package.json')}`)
 export const files = {
   neo4j: join(home, 'neo4j', 'lib'),
   s3: join(home, 'bin', 'versitygw'),
@@ -23,6 +25,7 @@ export const files = {
   python: join(python, 'complete'),
   openapi: join(openapi, 'complete'),
   mcp: join(mcp, 'complete'),
+  langgraph: join(langgraphTools, 'complete'),
 }
 /** A program of the environment with `lib/testing/python/requirements.txt`. */
 export const pythonExecutable = (program = 'python'): string => join(python, 'bin', program)
@@ -33,7 +36,7 @@ export const openApiTool = (program: 'redocly' | 'spectral' | 'openapi-typescrip
 export const mcpTool = (program: 'conformance' | 'mcp-inspector'): string => join(mcp, 'node_modules', '.bin', program)
 
 export type ServiceName = keyof typeof files
-const services: readonly ServiceName[] = ['neo4j', 's3', 'gcs', 'helm', 'python', 'openapi', 'mcp']
+const services: readonly ServiceName[] = ['neo4j', 's3', 'gcs', 'helm', 'python', 'openapi', 'mcp', 'langgraph']
 const names: Record<ServiceName, string> = {
   neo4j: 'Neo4j',
   s3: 'an S3 server (versitygw)',
@@ -42,6 +45,7 @@ const names: Record<ServiceName, string> = {
   python: 'Python with the packages of lib/testing/python/requirements.txt',
   openapi: 'the packages of lib/testing/openapi/package.json',
   mcp: 'the packages of lib/testing/mcp/package.json',
+  langgraph: 'the packages of lib/testing/langgraph/package.json',
 }
 
 /** Whether this machine can start the service, for `describe.skipIf`. @throws under KP_REQUIRE_SERVICES when it cannot */
