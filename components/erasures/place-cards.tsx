@@ -60,21 +60,25 @@ function PlaceCard({ place, badge }: { place: ErasurePlace; badge?: ReactNode })
         <bdi className="min-w-0 font-medium wrap-anywhere">{name}</bdi>
         {badge}
       </p>
-      <p className="flex items-baseline gap-2">
-        <span aria-hidden className="text-display font-semibold tabular-nums">
-          {format.number(shown)}
-        </span>
-        <span aria-hidden className="text-sm text-quiet">
-          {t('of', { records })}
-        </span>
-        <span className="sr-only">{t('remaining', { remaining, records })}</span>
-      </p>
-      <ProgressBar
-        value={records === 0 ? 0 : remaining}
-        max={Math.max(records, 1)}
-        label={t('bar', { name })}
-        {...(isErased && held > 0 && { className: 'progress-held' })}
-      />
+      {records > 0 && (
+        <>
+          <p className="flex items-baseline gap-2">
+            <span aria-hidden className="text-display font-semibold tabular-nums">
+              {format.number(shown)}
+            </span>
+            <span aria-hidden className="text-sm text-quiet">
+              {t('of', { records })}
+            </span>
+            <span className="sr-only">{t('remaining', { remaining, records })}</span>
+          </p>
+          <ProgressBar
+            value={shown}
+            max={records}
+            label={t('bar', { name })}
+            {...(isErased && held > 0 && { className: 'progress-held' })}
+          />
+        </>
+      )}
       {waiting_since !== null ? (
         <p className="text-sm text-amber">{t.rich('unavailable', { time: () => <Time at={waiting_since} /> })}</p>
       ) : held > 0 && isErased ? (

@@ -1,15 +1,18 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { ErasureProgress } from '#lib/domains/erasure/contract.ts'
+import { Problem } from '#lib/kernel/problem.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { createNotes, type NotesControl, noteDataSource, writeNotes } from '#lib/testing/notes.ts'
 import { issuedAgent, signedIn } from '#lib/testing/people.ts'
+import { sideStore, sideStoreDataSource } from '#lib/testing/side-store.ts'
 
 let test: TestApp
 const control: NotesControl = { erased: [] }
+const side = sideStore()
 beforeAll(async () => {
   test = await testApp({ KP_TRUSTED_PROXIES: '127.0.0.1' }, undefined, {
-    moreDataSources: (db) => [noteDataSource(control)(db)],
+    moreDataSources: (db) => [noteDataSource(control)(db), sideStoreDataSource(side)(db)],
   })
   await createNotes(test.ownerUrl)
 })
@@ -148,4 +151,21 @@ it('an erasure that fails in the middle shows its remaining records', async () =
   const broken = await progressOf(receiptId)
   expect(broken.places.find(({ store }) => store === 'notebook')).toMatchObject({ remaining: 3, found_again: null })
   expect(['erasing', 'failed']).toContain(broken.state)
+})
+
+it('the progress names a store that does not answer before the records are counted, and since when', async () => {
+  const { receiptId } = await begun()
+  side.slow = async (asked) => {
+    if (asked === 'plan') throw new Problem('unavailable', 'the store does not answer')
+  }
+  try {
+    await drain(test, { mayFail: true })
+    const { state, places } = await progressOf(receiptId)
+    expect(state).toBe('planning')
+    expect(places).toEqual([
+      { store: 'side', records: 0, remaining: 0, held: 0, found_again: null, waiting_since: expect.any(String) },
+    ])
+  } finally {
+    side.slow = undefined
+  }
 })

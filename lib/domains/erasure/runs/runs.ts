@@ -333,9 +333,13 @@ async function progressOf(
       waiting_since: waits.get(store) ?? null,
     }
   })
+  // A store that does not answer while the run plans has no steps yet.
+  const unplanned = [...waits]
+    .filter(([store]) => !run.steps.some((step) => step.store === store))
+    .map(([store, since]) => ({ store, records: 0, remaining: 0, held: 0, found_again: null, waiting_since: since }))
   return {
     state: run.state,
-    places: places.filter(({ records, waiting_since }) => records > 0 || waiting_since !== null),
+    places: [...places.filter(({ records, waiting_since }) => records > 0 || waiting_since !== null), ...unplanned],
   }
 }
 

@@ -1,0 +1,59 @@
+import { NextIntlClientProvider } from 'next-intl'
+import { type ComponentProps, createElement } from 'react'
+import { renderToStaticMarkup } from 'react-dom/server'
+import { expect, it } from 'vitest'
+import en from '#messages/en.ts'
+import { type ErasurePlace, PlaceCards } from './place-cards.tsx'
+
+const place = (more: Partial<ErasurePlace> = {}): ErasurePlace => ({
+  store: 'postgresql',
+  records: 3,
+  remaining: 3,
+  held: 0,
+  found_again: null,
+  waiting_since: null,
+  ...more,
+})
+/** The cards before the browser draws the first falling number. */
+function markupOf(places: readonly ErasurePlace[]): string {
+  const props: ComponentProps<typeof NextIntlClientProvider> = {
+    locale: 'en',
+    messages: en,
+    timeZone: 'UTC',
+    now: new Date('2026-01-31T12:00:00Z'),
+    children: createElement(PlaceCards, { places }),
+  }
+  return renderToStaticMarkup(createElement(NextIntlClientProvider, props))
+}
+const barOf = (markup: string) => /<progress[^>]*>/.exec(markup)?.[0]
+
+it('the number of a place and its bar show the same value while records are deleted', () => {
+  const markup = markupOf([place({ remaining: 1 })])
+  expect(markup).toMatch(/>3<\/span>.*of 3 left/)
+  expect(barOf(markup)).toContain('value="3" max="3"')
+  expect(markup).toContain('Deleting')
+})
+
+it('a store that does not answer before its records are counted shows since when, and no number', () => {
+  const markup = markupOf([
+    place({ store: 'side', records: 0, remaining: 0, waiting_since: '2026-01-31T11:00:00.000Z' }),
+  ])
+  expect(markup).toContain('Store not answering since')
+  expect(barOf(markup)).toBeUndefined()
+  expect(markup).not.toContain('left')
+})
+
+it('records under legal hold are counted, and the hold is named, after everything else is deleted', () => {
+  const markup = markupOf([place({ remaining: 3, held: 3, found_again: 0 })])
+  expect(markup).toContain('Kept by a legal hold: 3. Deleted when the hold ends.')
+  expect(markup).not.toContain('nothing found')
+})
+
+it('forty stores with long names and names from right to left have a card each', () => {
+  const names = Array.from({ length: 40 }, (_, n) =>
+    n % 2 === 0 ? `${'مخزن'.repeat(50)}${n}` : `${'store'.repeat(40)}${n}`,
+  )
+  const markup = markupOf(names.map((store) => place({ store })))
+  expect(markup.match(/<li/g)).toHaveLength(40)
+  for (const name of names) expect(markup).toContain(`<bdi class="min-w-0 font-medium wrap-anywhere">${name}</bdi>`)
+})

@@ -1,0 +1,63 @@
+import { expect, type Page, test } from '@playwright/test'
+import { z } from 'zod'
+import { control, sessionOf } from './control.ts'
+import { origin, readCredentials } from './credentials.ts'
+import { complaintsOf } from './journey.ts'
+import { requestContext } from './requests.ts'
+
+const Filed = z.object({ data: z.object({ id: z.string(), receipt_id: z.string() }) })
+
+/** Requests the deletion of a demo person without a grace period. Returns the address that the console opens then. */
+async function deletionOf(email: string): Promise<string> {
+  const api = await requestContext(await sessionOf(email))
+  const data = { kinds: ['erasure'], grace: 'now', password: readCredentials().password }
+  const answer = await api.post('/api/privacy/requests', { data })
+  expect(answer.status(), await answer.text()).toBe(201)
+  const { id, receipt_id } = Filed.parse(await answer.json()).data
+  await api.dispose()
+  return `/settings/privacy/delete?${new URLSearchParams({ step: 'done', request: id, begin: 'now', receipt: receipt_id })}`
+}
+const places = (page: Page) => page.getByRole('list', { name: 'Places with data' }).getByRole('listitem')
+
+test('a deletion that waits for a store says so in every tab, after a reload and a lost connection, and ends in the receipt', async ({
+  browser,
+}) => {
+  const context = await browser.newContext({ baseURL: origin })
+  const [first, second] = [await context.newPage(), await context.newPage()]
+  const complaints = complaintsOf(second)
+  try {
+    await control.silence('plan')
+    const address = await deletionOf('emil@example.org')
+    await control.work()
+    const isWaiting = async (page: Page) => {
+      await expect(places(page)).toHaveCount(1)
+      await expect(places(page)).toContainText(
+        /^side.*Store not answering since .*The deletion resumes when it answers/,
+      )
+      await expect(page.getByRole('main')).not.toContainText('0 of 0')
+    }
+    for (const page of [first, second]) {
+      await page.goto(address)
+      await isWaiting(page)
+    }
+    await first.reload()
+    await isWaiting(first)
+
+    await control.down()
+    // The page keeps the last state that it knows.
+    await isWaiting(first)
+    await control.up()
+    complaints.length = 0 // the browser logs the lost connection
+    await control.silence(null)
+    await control.advance(1)
+    for (const page of [first, second]) {
+      await expect(page).toHaveURL(/\/receipts\/rcpt_\w+$/, { timeout: 90_000 })
+      await expect(page.getByText(/^\d+ items about this person were deleted from \d+ places?/)).toBeVisible()
+    }
+    expect(complaints).toEqual([])
+  } finally {
+    await control.up()
+    await control.silence(null)
+    await context.close()
+  }
+})
