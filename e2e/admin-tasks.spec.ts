@@ -188,7 +188,7 @@ test('the overview names whose storage it shows, counts expiring records separat
   await own.goto('/overview')
   await expect(own.getByRole('heading', { name: 'Organization storage' })).toBeVisible()
   const tile = (label: string) => own.locator('dl > div').filter({ hasText: label })
-  await expect(tile('Records expiring')).toHaveText(/^Records expiring[\d,]+within \d+ days$/)
+  await expect(tile('Items expiring')).toHaveText(/^Items expiring[\d,]+within \d+ days$/)
   await expect(tile('Next automatic deletion')).not.toContainText('within')
   await context.close()
   await asAdmin(browser, async ({ page }) => {

@@ -73,7 +73,7 @@ test('records of a person have the same count in the overview, the privacy page 
     const page = await pageOf(browser, email)
     await agree(async () => {
       await page.goto('/overview', { waitUntil: 'networkidle' })
-      const records = await tile(page, 'Records')
+      const records = await tile(page, 'Items about you')
       await page.goto('/settings/privacy', { waitUntil: 'networkidle' })
       expect(numberIn(await page.getByText(/^We hold [\d,]+ items about you/).textContent()), email).toBe(records)
       await page.goto('/settings/privacy/delete', { waitUntil: 'networkidle' })

@@ -41,12 +41,12 @@ export function OverviewTiles({ overview }: { overview: Overview }) {
       href: '/tokens',
       ...(tokens.expiring > 0 && { hint: t('expiring', { count: tokens.expiring }), tone: 'warning' as const }),
     },
-    { label: t('requests'), value: requests.open, href: '/settings/privacy/requests' },
-    {
-      label: t('next'),
-      value: next === undefined ? '–' : <Time at={next} show="relative" />,
-      ...(next === undefined ? { hint: t('nothing', { days: expiring.days }) } : { href: '#expiring' }),
-    },
+    ...(requests.open === 0
+      ? []
+      : [{ label: t('requests'), value: requests.open, href: '/settings/privacy/requests' }]),
+    ...(next === undefined
+      ? []
+      : [{ label: t('next'), value: <Time key="next" at={next} show="relative" />, href: '#expiring' }]),
     ...(expiring.total === 0
       ? []
       : [

@@ -17,7 +17,7 @@ export function Stepper({ label, steps, current, isDone = false }: StepperProps)
   const t = useTranslations('common.steps')
   const at = steps.findIndex(({ key }) => key === current)
   return (
-    <nav aria-label={label} className="sticky top-12 z-10 -mx-1 border-b border-line bg-paper px-1 py-2">
+    <nav aria-label={label} className="sticky top-12 z-10 border-b border-line bg-paper py-2">
       <ol className="flex flex-wrap gap-x-5 gap-y-1 text-sm">
         {steps.map(({ key, title }, index) => {
           const isCompleted = isDone || index < at
