@@ -57,9 +57,11 @@ export function RequestTimeline({ request, canComment }: { request: AdminRequest
   const states = useTranslations('requestNames.states')
   const sentenceOf = (event: AdminTimelineEvent): string => {
     const name = eventName(event, request.received_at)
+    const { days, due } = event.details
+    const clock = due === request.due_at ? 'internal' : due === request.legal_due_at ? 'legal' : 'other'
     const who = event.by_name ?? t(`timeline.by.${event.by}`)
     return name
-      ? t(`timeline.events.${name}`, { who, by: event.by, days: Number(event.details.days ?? 0) })
+      ? t(`timeline.events.${name}`, { who, by: event.by, clock, days: Number(days ?? 0) })
       : t('timeline.other', { who, event: event.event })
   }
   const shown = ({ event, others, tries, since }: TimelineAct<AdminTimelineEvent>, index: number): TimelineEvent => {

@@ -110,6 +110,20 @@ describe('the deadlines of a request', () => {
     await kit.work()
     expect(kit.emailsTo(person.email).at(-1)?.text).toMatch(/Seven stores[\s\S]*complaint/)
   })
+  it('are not announced again when the legal deadline is extended and the internal one comes first', async () => {
+    const { id } = await byMail({ kinds: ['objection'], statement: 'Please stop.' })
+    await kit.asAdmin(id, 'verify', { note: 'Came to the office.' })
+    kit.test.clock.advance(4 * day)
+    await kit.tick()
+    const overdue = async () =>
+      (await kit.adminRead(id)).timeline.filter(({ event }: { event: string }) => event === 'overdue').length
+    expect(await overdue()).toBe(1)
+    expect((await kit.asAdmin(id, 'extend', { days: 30, reason: 'Seven stores have to be searched.' })).status).toBe(
+      200,
+    )
+    await kit.tick()
+    expect(await overdue()).toBe(1)
+  })
   it('are not extended after the first month', async () => {
     const { id } = await byMail({ received_at: new Date(kit.test.clock.now().getTime() - 50 * day).toISOString() })
     const response = await kit.asAdmin(id, 'extend', { days: 10, reason: 'Late.' })

@@ -22,7 +22,15 @@ import {
   requestPartOf,
   StateName,
 } from '../requests.ts'
-import { dueAfter, extendedDeadline, isCancellable, isClosed, type RefusalGround, shortenedByAdmin } from '../rules.ts'
+import {
+  dueAfter,
+  extendedDeadline,
+  isCancellable,
+  isClosed,
+  nextDue,
+  type RefusalGround,
+  shortenedByAdmin,
+} from '../rules.ts'
 
 const wrong = (row: RequestRow, what: string) =>
   new Problem('wrong_state', `The request is ${row.state.replace('_', ' ')}: ${what}. Nothing was changed.`)
@@ -79,9 +87,11 @@ export async function extend(work: RequestWork, row: RequestRow, days: number, r
   const limit = extendedDeadline(clocksOf(row), days, work.now)
   if (limit === 'settled') throw wrong(row, 'its deadlines no longer apply')
   if (!(limit instanceof Date)) throw invalid(['days'], extensionFaults[limit])
+  // An internal deadline that comes first does not move, so it is not announced again.
+  const moves = nextDue({ ...row, legalDueAt: limit }) > nextDue(row)
   return change(work, row, {
     event: 'extended',
-    data: { legalDueAt: limit, extendedAt: work.now, nearlyToldAt: null, overdueToldAt: null },
+    data: { legalDueAt: limit, extendedAt: work.now, ...(moves && { nearlyToldAt: null, overdueToldAt: null }) },
     details: { days, until: limit.toISOString() },
     note: reason,
   })
