@@ -32,7 +32,7 @@ function useSubjectName() {
 function Records({ erasure }: { erasure: Erasure }) {
   const t = useTranslations('erasures')
   const { planned, erased, held } = erasure
-  if (held > 0) return t('recordsHeld', { erased, held })
+  if (held > 0) return t('recordsHeld', { erased, planned: planned + held, held })
   if (planned === 0) return <span className="text-quiet">{t('notYet')}</span>
   return (
     <span className="grid gap-1">
