@@ -10,6 +10,8 @@ const shape = {
   hourCycle: 'h23',
 } as const
 
+/** Milliseconds. */
+const minute = 60_000
 const dayShape = { day: 'numeric', month: 'short', year: 'numeric' } as const
 
 interface TimeProps {
@@ -30,7 +32,9 @@ export function Time({ at, relative = false, show = relative ? 'both' : 'exact',
   const date = new Date(at)
   const utc = `${at.slice(0, 16).replace('T', ' ')} UTC`
   const exact = format.dateTime(date, isDay ? dayShape : shape)
-  const distance = spacedDigits(format.relativeTime(date, now))
+  const ahead = date.getTime() - now.getTime()
+  // A page may name something that happened after it read its clock.
+  const distance = spacedDigits(format.relativeTime(ahead > 0 && ahead < minute ? now : date, now))
   return (
     <time dateTime={at} title={`${format.dateTime(date, shape)} (${utc})`} className="tabular-nums">
       {show === 'relative' && <span className="whitespace-nowrap print:hidden">{distance}</span>}
