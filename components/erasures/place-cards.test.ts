@@ -15,13 +15,13 @@ const place = (more: Partial<ErasurePlace> = {}): ErasurePlace => ({
   ...more,
 })
 /** The cards before the browser draws the first falling number. */
-function markupOf(places: readonly ErasurePlace[]): string {
+function markupOf(places: readonly ErasurePlace[], more: { isOver?: boolean; hasFailed?: boolean } = {}): string {
   const props: ComponentProps<typeof NextIntlClientProvider> = {
     locale: 'en',
     messages: en,
     timeZone: 'UTC',
     now: new Date('2026-01-31T12:00:00Z'),
-    children: createElement(PlaceCards, { places }),
+    children: createElement(PlaceCards, { places, ...more }),
   }
   return renderToStaticMarkup(createElement(NextIntlClientProvider, props))
 }
@@ -32,6 +32,20 @@ it('the number of a place and its bar show the same value while records are dele
   expect(markup).toMatch(/>3<\/span>.*of 3 left/)
   expect(barOf(markup)).toContain('value="3" max="3"')
   expect(markup).toContain('Deleting')
+})
+
+it('the places of an erasure that has ended show its result at once', () => {
+  const markup = markupOf([place({ remaining: 0, found_again: 0 })], { isOver: true })
+  expect(markup).toMatch(/>0<\/span>.*of 3 left/)
+  expect(barOf(markup)).toContain('value="0" max="3"')
+  expect(markup).toContain('Searched again: nothing found')
+  expect(markup).not.toContain('Deleting')
+})
+
+it('a place of a failed erasure does not say that its records are being deleted', () => {
+  const markup = markupOf([place({ remaining: 2 })], { hasFailed: true })
+  expect(markup).toContain('Interrupted: not all deleted yet')
+  expect(markup).not.toContain('Deleting')
 })
 
 it('a store that does not answer before its records are counted shows since when, and no number', () => {

@@ -45,12 +45,18 @@ function useFallingNumber(value: number, from: number): number {
   return shown
 }
 
-function PlaceCard({ place, badge }: { place: ErasurePlace; badge?: ReactNode }) {
+interface PlaceCardProps {
+  place: ErasurePlace
+  badge?: ReactNode
+  isOver: boolean
+  hasFailed: boolean
+}
+function PlaceCard({ place, badge, isOver, hasFailed }: PlaceCardProps) {
   const { store, records, remaining, held, found_again, waiting_since } = place
   const t = useTranslations('erasurePlaces')
   const format = useFormatter()
   const name = useDataNames().place(store)
-  const shown = useFallingNumber(remaining, records)
+  const shown = useFallingNumber(remaining, isOver ? remaining : records)
   // The words wait for the number that is still falling.
   const isErased = remaining === held && shown <= remaining
   const isClean = isErased && found_again === 0
@@ -87,7 +93,7 @@ function PlaceCard({ place, badge }: { place: ErasurePlace; badge?: ReactNode })
         <p className={clsx('flex items-center gap-1.5 text-sm', isClean ? 'font-medium text-green' : 'text-quiet')}>
           {isClean && <CircleCheck aria-hidden className="size-4 shrink-0" />}
           {!isErased
-            ? t('deleting')
+            ? t(hasFailed ? 'interrupted' : 'deleting')
             : found_again === null
               ? t('searching')
               : found_again === 0
@@ -101,14 +107,19 @@ function PlaceCard({ place, badge }: { place: ErasurePlace; badge?: ReactNode })
 
 /**
  * The places that hold data, each with its remaining records, which fall to zero. Needs the messages `erasurePlaces` and `dataNames`.
- * `badges`: further statuses by place.
+ * `badges`: further statuses by place. `isOver`: the erasure had ended when the page opened, so the numbers do not fall.
+ * `hasFailed`: nothing is being deleted now.
  */
 export function PlaceCards({
   places,
   badges = {},
+  isOver = false,
+  hasFailed = false,
 }: {
   places: readonly ErasurePlace[]
   badges?: Readonly<Record<string, ReactNode>>
+  isOver?: boolean
+  hasFailed?: boolean
 }) {
   const t = useTranslations('erasurePlaces')
   return (
@@ -117,7 +128,7 @@ export function PlaceCards({
       className="grid grid-cols-[minmax(0,1fr)] gap-3 sm:grid-cols-[repeat(auto-fill,minmax(13rem,1fr))]"
     >
       {places.map((place) => (
-        <PlaceCard key={place.store} place={place} badge={badges[place.store]} />
+        <PlaceCard key={place.store} {...{ place, isOver, hasFailed }} badge={badges[place.store]} />
       ))}
     </ul>
   )

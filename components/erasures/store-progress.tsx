@@ -120,6 +120,8 @@ export function StoreProgress({ run: { state, steps, waits_for } }: StoreProgres
       {shown.length > 0 && (
         <PlaceCards
           places={shown.map(placeOf)}
+          isOver={state === 'done' || state === 'held'}
+          hasFailed={state === 'failed'}
           badges={Object.fromEntries(shown.map((row) => [row.store, <StateBadge key={row.store} {...row} />]))}
         />
       )}

@@ -83,7 +83,7 @@ export function DeletionProgress({ receiptId, isSlow = false }: { receiptId: str
     return <ProgressBar value={0} max={0} label={t('states.running.title')} />
   return (
     <div className="grid gap-4">
-      <PlaceCards places={progress.places} />
+      <PlaceCards places={progress.places} hasFailed={progress.state === 'failed'} />
       <p role="status" className="flex min-h-8 items-center gap-2 font-medium">
         {isOver && (
           <>
