@@ -8,12 +8,14 @@ import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { Time } from '#components/ui/time.tsx'
+import { useBrowserName } from './browser-name.ts'
 import { endOthersAt, endSessionAt, type SessionPage, sessionsAt } from './endpoints.ts'
 
 const touches = [sessionsAt.path]
 
 export function SessionList({ initial }: { initial: SessionPage }) {
   const t = useTranslations('sessions')
+  const browserName = useBrowserName()
   const sessions = useApiQuery(sessionsAt, { query: { limit: 100 } }, { initial })
   const ending = useApiMutation(endSessionAt, { touches })
   const endingOthers = useApiMutation(endOthersAt, { touches })
@@ -35,7 +37,7 @@ export function SessionList({ initial }: { initial: SessionPage }) {
       <ul className="divide-y divide-line rounded-box border border-line bg-raised">
         {rows.map((session) => {
           const id = session.session_id
-          const name = session.browser || t('unknownBrowser')
+          const name = browserName(session.browser) || t('unknownBrowser')
           const isGoing = ending.isPending && ending.variables?.params?.id === id
           return (
             <li key={id} className="flex flex-wrap items-center gap-x-4 gap-y-2 px-4 py-3">

@@ -118,6 +118,7 @@ describe('the first layer of a receipt', () => {
       retained: [{ what: receiptText('retained', 'held', { count: 3, hold: 'hold_1' }), ground: '', until: null }],
     })
     expect(text).toContain('3 items stay because of a legal hold')
+    expect(text).not.toContain('hold_1')
   })
 })
 

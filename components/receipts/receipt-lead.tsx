@@ -6,6 +6,7 @@ import { useDataNames } from '#components/stores/data-names.ts'
 import { Time } from '#components/ui/time.tsx'
 import { legalHoldCountsIn } from '#lib/domains/erasure/rules.ts'
 import type { Receipt } from '#lib/kernel/receipt.ts'
+import { recognizeReceiptText } from '#lib/kernel/receipt-texts.ts'
 import { Folded } from './folded.tsx'
 import { ReceiptTable } from './receipt-table.tsx'
 import { useReceiptWords } from './receipt-words.tsx'
@@ -102,10 +103,13 @@ function WhatStays({ receipt }: { receipt: Receipt }) {
   const t = useTranslations('receipt')
   const words = useReceiptWords()
   const { groups, others } = stayingData(receipt)
+  // The sentence about the legal hold counts these records. The table of all details names the hold.
+  const isHoldStated = legalHoldCountsIn(receipt) > 0
+  const unstated = others.filter(({ what }) => !isHoldStated || recognizeReceiptText('retained', what)?.code !== 'held')
   const mentions = added(receipt.remaining_mentions?.map(({ count }) => count) ?? [])
   const unsearched = receipt.not_searched?.length ?? 0
   const notes: (readonly [string, ReactNode])[] = [
-    ...others.map(({ what }) => [what, words.retained(what)] as const),
+    ...unstated.map(({ what }) => [what, words.retained(what)] as const),
     ...(mentions > 0 ? [['mentions', t('staying.mentions', { count: mentions })] as const] : []),
     ...(unsearched > 0 ? [['unsearched', t('staying.unsearched', { count: unsearched })] as const] : []),
   ]
