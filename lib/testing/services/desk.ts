@@ -8,7 +8,7 @@ import { startGcs, startS3 } from './objects.ts'
 export async function openDesk(): Promise<{ address: string; close(): Promise<void> }> {
   const started = new Map<string, Promise<{ stop(): Promise<void> }>>()
   const starters: Record<
-    Exclude<ServiceName, 'helm' | 'python' | 'openapi' | 'mcp'>,
+    Exclude<ServiceName, 'helm' | 'python' | 'openapi' | 'mcp' | 'langgraph'>,
     () => Promise<{ stop(): Promise<void> }>
   > = {
     neo4j: () => startNeo4j(),
