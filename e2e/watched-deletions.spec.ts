@@ -2,9 +2,10 @@ import { expect, type Page, test } from '@playwright/test'
 import { z } from 'zod'
 import { control, sessionOf } from './control.ts'
 import { origin, readCredentials } from './credentials.ts'
-import { complaintsOf } from './journey.ts'
-import { requestContext } from './requests.ts'
+import { alive, complaintsOf } from './journey.ts'
+import { people, requestContext } from './requests.ts'
 
+const Account = z.object({ data: z.object({ account_id: z.string() }) })
 const Filed = z.object({ data: z.object({ id: z.string(), receipt_id: z.string() }) })
 
 /** Requests the deletion of a demo person without a grace period. Returns the address that the console opens then. */
@@ -60,4 +61,29 @@ test('a deletion that waits for a store says so in every tab, after a reload and
     await control.silence(null)
     await context.close()
   }
+})
+
+test('a legal hold that is set while the confirmation is open keeps the data, and the page says so', async ({
+  browser,
+}) => {
+  const email = 'ivo@example.org'
+  const [session, office] = [await sessionOf(email), await requestContext(await sessionOf(people.admin))]
+  const own = await requestContext(session)
+  const { data } = Account.parse(await (await own.get('/api/account')).json())
+  const context = await browser.newContext({ baseURL: origin, storageState: session })
+  const page = await context.newPage()
+  await page.goto('/settings/privacy/delete?step=confirm&grace=now')
+  await alive(page)
+  const target = { kind: 'account', target_id: data.account_id, reason: 'Case 37/2026' }
+  expect((await office.post('/v1/holds', { data: target })).status()).toBe(201)
+  await page.getByLabel('Type DELETE to confirm').fill('DELETE')
+  await page.getByLabel('Password').fill(readCredentials().password)
+  await page.getByRole('button', { name: 'Delete my data' }).click()
+  await expect(page).toHaveURL(/step=done/)
+  await control.work()
+  await expect(page.getByRole('main')).toContainText(/legal hold/i, { timeout: 60_000 })
+  await expect(page.getByRole('main')).not.toContainText('nothing found')
+  const kept = await office.get(`/api/admin/users/${data.account_id}`)
+  expect(kept.status()).toBe(200)
+  await Promise.all([own.dispose(), office.dispose(), context.close()])
 })
