@@ -114,14 +114,14 @@ describe('the deadlines of a request', () => {
     const { id } = await byMail({ kinds: ['objection'], statement: 'Please stop.' })
     await kit.asAdmin(id, 'verify', { note: 'Came to the office.' })
     kit.test.clock.advance(4 * day)
-    await kit.tick()
+    await kit.clockJob()
     const overdue = async () =>
       (await kit.adminRead(id)).timeline.filter(({ event }: { event: string }) => event === 'overdue').length
     expect(await overdue()).toBe(1)
     expect((await kit.asAdmin(id, 'extend', { days: 30, reason: 'Seven stores have to be searched.' })).status).toBe(
       200,
     )
-    await kit.tick()
+    await kit.clockJob()
     expect(await overdue()).toBe(1)
   })
   it('are not extended after the first month', async () => {
