@@ -71,8 +71,9 @@ async function* asPieces(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<[Uint
   for await (const piece of bytes) yield [piece, 0]
 }
 
-/** Names of devices, which Windows reserves with any ending. */
-const device = /^(?:con|prn|aux|nul|com[0-9\u00b9\u00b2\u00b3]|lpt[0-9\u00b9\u00b2\u00b3]|conin\$|conout\$)(?:\.|$)/i
+/** Names of devices, which Windows reserves with any ending, also after spaces. */
+const device =
+  /^(?:con|prn|aux|nul|com[0-9\u00b9\u00b2\u00b3]|lpt[0-9\u00b9\u00b2\u00b3]|conin\$|conout\$) {0,99}(?:\.|$)/i
 const longestName = 100
 /** The text without dots and spaces at its end. */
 function withoutDots(text: string): string {
