@@ -32,6 +32,8 @@ export interface Database {
    * few may run concurrently. `isSnapshot`: all statements see the state at the first one.
    */
   transaction<T>(run: (tx: Transaction) => Promise<T>, how?: { longest?: number; isSnapshot?: boolean }): Promise<T>
+  /** The number of open connections that ended unexpectedly: after one, another server may answer. */
+  lostConnections(): number
   /** Lends a connection that keeps its session, for locks that end with it; the caller releases it. @throws if the database is down */
   session(): Promise<pg.PoolClient>
   /** Runs single read-only statements on connections that are kept for these settings. @throws `unavailable` if the database is down */
@@ -137,6 +139,8 @@ export function openDatabase(
     const own = openPool(directUrl ?? url, { max: Math.ceil(max / 2), min: 1, longest, patience, onConnect })
     return { pool: own, watched: breaker(own, limits) }
   })
+  let lost = 0
+  pool.on('connect', (client) => client.on('error', () => lost++))
   const inTransaction = new AsyncLocalStorage<boolean>()
   const opening = new AsyncLocalStorage<OpeningTransaction>()
   const prisma = new PrismaClient({
@@ -196,6 +200,7 @@ export function openDatabase(
         }
       }
     },
+    lostConnections: () => lost,
     session: () => (direct ?? pool).connect(),
     withSettings: (settings) => async (text, values, name) => {
       refuseInTransaction(name ?? text)

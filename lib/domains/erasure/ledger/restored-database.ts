@@ -74,6 +74,8 @@ export interface RepeatedErasures {
 /** One comparison, with the erasures whose data may be served again (`closing`) apart from those that a run is executing. */
 interface LedgerStatus extends Omit<LedgerComparison, 'missing'> {
   at: number
+  /** The number of lost connections before it: a later loss may be a failover to a server that lacks erasures. */
+  lost: number
   closing: number
   unfinished: number
 }
@@ -102,16 +104,17 @@ export function restoredDatabase({
 }) {
   const compare = compareWithLedger(db, ledger)
   let last: LedgerStatus | undefined
-  let checking: Promise<LedgerStatus> | undefined
+  let checking: { lost: number; result: Promise<LedgerStatus> } | undefined
   let isReplaying = false
   let replayed = Number.NEGATIVE_INFINITY
   let reported = { closing: 0, alterations: 0 }
 
   async function remaining(): Promise<LedgerStatus> {
+    const lost = db.lostConnections()
     const { missing, ...comparison } = await compare()
     const running = new Set(missing.length > 0 ? await repeated.read() : [])
     const closing = missing.filter((id) => !running.has(id)).length
-    last = { ...comparison, at: performance.now(), closing, unfinished: missing.length - closing }
+    last = { ...comparison, at: performance.now(), lost, closing, unfinished: missing.length - closing }
     return last
   }
   async function replayNow(): Promise<void> {
@@ -139,12 +142,16 @@ export function restoredDatabase({
     return found
   }
   const checked = (): Promise<LedgerStatus> => {
-    if (checking) return checking
-    checking = check().finally(() => {
-      checking = undefined
+    const lost = db.lostConnections()
+    if (checking?.lost === lost) return checking.result
+    // A check that began before the loss may have asked the former server.
+    const former = checking?.result.catch(() => {})
+    const result = (former === undefined ? check() : former.then(check)).finally(() => {
+      if (checking?.result === result) checking = undefined
     })
-    checking.catch(() => {}) // a caller that has stopped waiting does not handle it
-    return checking
+    result.catch(() => {}) // a caller that has stopped waiting does not handle it
+    checking = { lost, result }
+    return result
   }
   const refusal = (missing: number): Problem =>
     new Problem('unavailable', { detail: refusedDetail(missing), headers: { 'Retry-After': '10' } })
@@ -163,14 +170,15 @@ export function restoredDatabase({
      * @throws Problem `unavailable` while the database lacks erasures of the ledger
      */
     async admit(): Promise<void> {
-      const age = last === undefined ? Number.POSITIVE_INFINITY : performance.now() - last.at
+      const isSameServer = last?.lost === db.lostConnections()
+      const age = last === undefined || !isSameServer ? Number.POSITIVE_INFINITY : performance.now() - last.at
       if (last?.closing === 0 && (age < trustedFor || isReplaying)) {
         if (age > freshFor) checked().catch(() => {})
         return
       }
       if (last !== undefined && last.closing > 0 && (age < freshFor || checking)) throw refusal(last.closing)
       const running = checked()
-      // Waits for a first comparison, however long it takes, but not for a replay.
+      // Waits for a first comparison and for one after a lost connection, however long it takes, but not for a replay.
       const found = await Promise.race([running, delay(replayPatience, undefined, { ref: false })])
       const missing = found?.closing ?? (last?.closing || (await running).closing)
       if (missing > 0) throw refusal(missing)
