@@ -52,6 +52,7 @@ export function agentCaller(row: TokenLookupRow, operation: CalledOperation): Ca
       organisationId: isLent && permission.endsWith(':read') ? undefined : row.organisation_id,
       agents: isLent ? [] : [row.agent_id],
       ...(isLent && { isLent }),
+      ...(row.owner_confirms && { needsOwner: true }),
       isAdmin,
       isRestricted: row.restricted_at !== null,
       status: row.status,

@@ -37,6 +37,8 @@ export interface Actor {
   tokenId?: string
   /** The token is one that an admin issued for an agent of somebody else: it has no rights over the agent and its data. */
   isLent?: true
+  /** The owner of the agent changed how they sign in after a person created the token: it does not prove that the owner agrees. */
+  needsOwner?: true
   scopes: readonly string[]
   quota: Quota
   /** Returns whether the caller has the permission. It does not throw. */

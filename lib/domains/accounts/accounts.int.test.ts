@@ -87,6 +87,7 @@ beforeAll(async () => {
     networkOf: limitKeyOf,
     requireApproval: async () => {},
     destroyTelemetryKeys: async () => {},
+    requireOwner: async () => {},
     revokeAdminTokens: async () => 0,
   })
   sessions = createSessions({ db, clock, secret, origin: 'http://localhost:3000', factorPolicy })

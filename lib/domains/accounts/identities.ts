@@ -7,8 +7,7 @@ import { endSessions } from './account-status.ts'
 import { type IdentityView, listIdentities, unlinkIdentity } from './contract.ts'
 import { isFenced, lockAccount } from './links.ts'
 import { accountOf, requireOwnProof } from './own-account.ts'
-import type { Tries } from './passwords.ts'
-import type { Unsuppress } from './ports.ts'
+import type { AccountsDeps, Unsuppress } from './ports.ts'
 import { normaliseEmail } from './rules.ts'
 import { enqueueNotice } from './writes.ts'
 
@@ -105,7 +104,7 @@ export const unlinkAll = (tx: Transaction, accountId: string, now: Date) =>
   tx.accountIdentity.updateMany({ where: { accountId, unlinkedAt: null }, data: { unlinkedAt: now } })
 
 /** Use cases that list and unlink a person's own identities. */
-export const ownIdentities = (db: Database, { tries }: { tries: Tries }) => ({
+export const ownIdentities = (db: Database, { tries, requireOwner }: Pick<AccountsDeps, 'tries' | 'requireOwner'>) => ({
   identities: read(listIdentities, async (ctx) => {
     const rows = await db.prisma.accountIdentity.findMany({
       where: { accountId: accountOf(ctx), unlinkedAt: null },
@@ -141,6 +140,7 @@ export const ownIdentities = (db: Database, { tries }: { tries: Tries }) => ({
       data: { unlinkedAt: ctx.now },
     })
     const ended = await endSessions(ctx.tx, accountId, ctx.now, ctx.actor.sessionId)
+    await requireOwner(ctx.tx, accountId)
     return {
       resourceId: accountId,
       body: { data: { sessions_ended: ended } },

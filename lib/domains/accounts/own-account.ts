@@ -71,7 +71,7 @@ export async function requireOwnProof(
   if (!(await isPassword(account?.passwordHash, tried))) throw invalid([field], 'is not the password of this account')
 }
 
-const change = ({ tries, unsuppress }: Pick<AccountsDeps, 'tries' | 'unsuppress'>) =>
+const change = ({ tries, unsuppress, requireOwner }: Pick<AccountsDeps, 'tries' | 'unsuppress' | 'requireOwner'>) =>
   mutation(changePassword, async (ctx, { body }) => {
     const id = accountOf(ctx)
     const account = await ctx.tx.account.findUnique({ where: { id } })
@@ -100,6 +100,7 @@ const change = ({ tries, unsuppress }: Pick<AccountsDeps, 'tries' | 'unsuppress'
       )
     if (account.mustChangePassword) await unsuppress(ctx.tx, 'email', account.email)
     await endLinks(ctx.tx, id, ctx.now)
+    await requireOwner(ctx.tx, id)
     const count = await endSessions(ctx.tx, id, ctx.now, ctx.actor.sessionId)
     // A person with a second factor confirms with it: see {@link confirmPassword}.
     await ctx.tx.session.updateMany({

@@ -36,5 +36,7 @@ export interface AccountsDeps {
   destroyTelemetryKeys(tx: Transaction, now: Date): Promise<unknown>
   /** Revokes the tokens with scope `admin` of the person's agents and returns their number. The account must be locked. */
   revokeAdminTokens(ctx: MutationContext, accountId: string, reason: 'owner_role' | 'owner_closed'): Promise<number>
+  /** Called when the person changed how they sign in: existing tokens of their agents no longer prove that the person agrees. */
+  requireOwner(tx: Transaction, accountId: string): Promise<void>
   unsubscribeLinks: { targetOf(token: string): { accountId: string; kinds: EmailKind[] } | undefined }
 }

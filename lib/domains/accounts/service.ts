@@ -368,6 +368,7 @@ const passwordLinkUse = (deps: AccountsDeps) => ({
     // The account was created by somebody else: choosing a password shows the person's own wish to have it.
     if (isProof && (passwordHash === null || mustChangePassword)) await deps.unsuppress(tx, 'email', email)
     const sessionsEnded = await endSessions(tx, accountId, now)
+    await deps.requireOwner(tx, accountId)
     await endLinks(tx, accountId, now)
     await enqueueNotice(tx, { kind: 'password-set', accountId, at: now.toISOString() })
     return {
@@ -515,6 +516,7 @@ interface AccountsModuleParts extends Pick<AccountsDeps, 'pipeline' | 'requireAp
   networks: { limitKeyOf(address: string): string }
   suppressed: { lift: AccountsDeps['unsuppress'] }
   tokens: {
+    requireOwner(tx: Transaction, agentIds: readonly string[]): Promise<void>
     revokeScoped(
       ctx: MutationContext,
       agentIds: readonly string[],
@@ -541,6 +543,7 @@ export function accountsModule(parts: AccountsModuleParts) {
     factorPolicy: factorPolicySetting(db),
     graceSignIn: env.KP_GRACE_SIGN_IN,
     unsuppress: parts.suppressed.lift,
+    requireOwner: async (tx, accountId) => tokens.requireOwner(tx, await agentsOfAccount(tx, accountId)),
     revokeAdminTokens: async (ctx, accountId, reason) =>
       tokens.revokeScoped(ctx, await agentsOfAccount(ctx.tx, accountId), 'admin', reason),
   })

@@ -90,7 +90,12 @@ export const tokenGrant =
     const wanted = { ...spec, expiresAt: expiresAt ?? longest }
     refuseEscalation(ctx, issuer, wanted)
     if (spec.scopes.includes('admin')) await requireApproval(ctx, request)
-    return issue(ctx.tx, { ...wanted, issuedByTokenId: issuer?.id ?? null, now: ctx.now })
+    return issue(ctx.tx, {
+      ...wanted,
+      issuedByTokenId: issuer?.id ?? null,
+      ownerConfirms: issuer?.ownerConfirms ?? false,
+      now: ctx.now,
+    })
   }
 
 const tokenNotFound = () =>
@@ -157,6 +162,7 @@ async function storeToken(
     limitKey,
     issuedByAdmin = false,
     issuedByTokenId = null,
+    ownerConfirms = false,
     ...spec
   }: Parameters<IssueToken>[1] & { limitKey?: string },
 ): Promise<NewToken> {
@@ -167,7 +173,7 @@ async function storeToken(
     const marks = { issuedByAdmin, issuedByTokenId }
     const made = { id: newId('tok'), prefix: prefixOf(key), createdAt: now, expiresAt, scopes, ...marks }
     const { count } = await tx.token.createMany({
-      data: [{ ...made, agentId, limitKey: limitKey ?? made.id, name, hash: hashOf(key) }],
+      data: [{ ...made, agentId, ownerConfirms, limitKey: limitKey ?? made.id, name, hash: hashOf(key) }],
       skipDuplicates: true,
     })
     if (count === 1) return { ...made, key }
@@ -304,6 +310,7 @@ const tokenRotation = (deps: TokenPorts) =>
       now: ctx.now,
       issuedByAdmin: isByAdmin(ctx, agent),
       issuedByTokenId: isByAnother ? issuer.id : old.issuedByTokenId,
+      ownerConfirms: issuer !== null && (issuer.ownerConfirms || old.ownerConfirms),
     })
     await passOn(ctx.tx, old.id, made.id)
     await notifyOwner(ctx, agent, made)

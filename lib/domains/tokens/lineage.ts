@@ -12,6 +12,7 @@ import { countsSince, refusalsToRevoke } from './rules.ts'
 export interface Issuer {
   id: string
   expiresAt: Date | null
+  ownerConfirms: boolean
 }
 
 /**
@@ -34,7 +35,7 @@ export async function lockIssuer(
     throw new Problem('token_revoked', 'This token was revoked during the request. No token was created.')
   if (row.expires_at && row.expires_at <= now)
     throw new Problem('token_expired', 'This token expired during the request. No token was created.')
-  return { id: row.id, expiresAt: row.expires_at }
+  return { id: row.id, expiresAt: row.expires_at, ownerConfirms: row.owner_confirms }
 }
 
 /** Whether the token was created with the other one, directly or through others. */

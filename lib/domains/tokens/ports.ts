@@ -24,6 +24,8 @@ export interface TokenOrder {
   issuedByAdmin?: boolean
   /** The token with which it is created: the revocation of that one revokes it as well. */
   issuedByTokenId?: string | null
+  /** The issuing token does not prove that the owner of the agent agrees, so the new one does not either. */
+  ownerConfirms?: boolean
 }
 /** A newly issued token. The raw key is not stored anywhere. */
 export interface NewToken {
@@ -40,7 +42,7 @@ export type IssueToken = (tx: Transaction, spec: TokenOrder & { now: Date }) => 
 /** Without `expiresAt` the token gets the longest lifetime that the actor may grant. If the actor is a token, that token is its issuer. */
 export type GrantToken = (
   ctx: MutationContext,
-  spec: Omit<TokenOrder, 'expiresAt' | 'issuedByTokenId'> & {
+  spec: Omit<TokenOrder, 'expiresAt' | 'issuedByTokenId' | 'ownerConfirms'> & {
     expiresAt?: Date | undefined
     /** The request that creates it, if a second admin can approve it. */
     request?: ApprovalRequest

@@ -12,6 +12,8 @@ const lookupColumns = {
   scopes: 'text[]!',
   /** An admin issued it for an agent of somebody else. */
   issued_by_admin: 'bool',
+  /** The owner of the agent changed how they sign in after a person created or rotated it. */
+  owner_confirms: 'bool',
   expires_at: 'timestamptz?',
   revoked_at: 'timestamptz?',
   last_used_at: 'timestamptz?',
@@ -38,7 +40,7 @@ export const tokensByHash = statement('tokens.by-hash', {
   takes: { hashes: 'bytea[]' },
   returns: lookupColumns,
   isPrepared: true,
-  sql: `SELECT t.hash, t.id, t.agent_id, t.limit_key, t.scopes, t.issued_by_admin, t.expires_at, t.revoked_at, t.last_used_at,
+  sql: `SELECT t.hash, t.id, t.agent_id, t.limit_key, t.scopes, t.issued_by_admin, t.owner_confirms, t.expires_at, t.revoked_at, t.last_used_at,
       a.organisation_id, a.tier, a.reads_per_minute, a.writes_per_minute, a.restricted_at, a.suspended_at, a.status, a.region,
       CASE WHEN a.owner_id IS NULL AND a.tier = 'free' THEN encode(a.network, 'hex') END AS network, a.shares_window
     FROM tokens t JOIN agent_states a ON a.id = t.agent_id WHERE t.hash = ANY($hashes)`,
@@ -273,10 +275,10 @@ const locks = { share: 'FOR SHARE', update: 'ORDER BY id COLLATE "C" FOR NO KEY 
 /** Locks tokens until the end of the transaction, so that they are neither revoked nor, with `update`, used to create others. */
 export const lockTokensById = statement('tokens.lock-by-id', {
   takes: { ids: 'text[]' },
-  returns: { id: 'text', expires_at: 'timestamptz?', revoked_at: 'timestamptz?' },
+  returns: { id: 'text', expires_at: 'timestamptz?', revoked_at: 'timestamptz?', owner_confirms: 'bool' },
   variants: ['share', 'update'],
   sql: (lock: keyof typeof locks) =>
-    `SELECT id, expires_at, revoked_at FROM tokens WHERE id = ANY($ids) ${locks[lock]}`,
+    `SELECT id, expires_at, revoked_at, owner_confirms FROM tokens WHERE id = ANY($ids) ${locks[lock]}`,
 })
 
 /** Returns a row if the token was created with the other one, directly or through others. */

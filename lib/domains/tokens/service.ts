@@ -216,6 +216,17 @@ export function tokensService(db: Database, ports: TokenPorts) {
       return token && { agentId: token.agentId, scopes: tokenScopesInOrder(token.scopes) }
     },
     /**
+     * The owner of the agents changed how they sign in, perhaps because somebody else used a session: from now on, the existing tokens do not
+     * prove that the owner agrees. Locks each agent first, so that a token that is being created does not escape.
+     */
+    async requireOwner(tx: Transaction, agents: readonly string[]): Promise<void> {
+      for (const id of [...agents].sort()) await agentOf(tx, id, { lock: true })
+      await tx.token.updateMany({
+        where: { agentId: { in: [...agents] }, revokedAt: null },
+        data: { ownerConfirms: true },
+      })
+    },
+    /**
      * Revokes all active tokens of the agents that have the scope, and those created with them; returns how many. Locks each agent first,
      * so that a concurrent rotation cannot create a token that escapes.
      */

@@ -51,14 +51,18 @@ async function lockForNewFactor(ctx: Pick<MutationContext, 'tx' | 'actor'>): Pro
 
 /**
  * The guard of changes to second factors. Ends all other sessions, because they did not show the factors that the account has now, and
- * sends the person an email.
+ * sends the person an email. Tokens that these sessions created no longer prove that the person agrees.
  */
 async function afterChange(
   { tx, actor, now }: MutationContext,
+  { requireOwner }: Pick<AccountsDeps, 'requireOwner'>,
   accountId: string,
   change: 'added' | 'removed' | 'codes-renewed',
 ): Promise<void> {
-  if (change !== 'removed') await endSessions(tx, accountId, now, actor.sessionId)
+  if (change !== 'removed') {
+    await endSessions(tx, accountId, now, actor.sessionId)
+    await requireOwner(tx, accountId)
+  }
   await enqueueNotice(tx, { kind: 'second-factor', change, accountId, at: now.toISOString() })
 }
 
@@ -116,10 +120,10 @@ const startTotp = ({ totpKey, party }: AccountsDeps) =>
     }
   })
 
-const confirm = ({ totpKey, tries }: AccountsDeps) =>
+const confirm = (deps: AccountsDeps) =>
   mutation(confirmTotp, async (ctx, { params: { id }, body: { code } }) => {
     const accountId = accountOf(ctx)
-    await countTry(tries, [{ key: `password:${accountId}`, limit: passwordChecksPerMinute }])
+    await countTry(deps.tries, [{ key: `password:${accountId}`, limit: passwordChecksPerMinute }])
     await lockAccount(ctx.tx, accountId)
     const waiting = await ctx.tx.accountFactor.findUnique({
       where: {
@@ -133,13 +137,13 @@ const confirm = ({ totpKey, tries }: AccountsDeps) =>
     })
     if (!waiting?.totpSecret)
       throw new Problem('not_found', 'No authenticator app with this id waits for confirmation. Add it again.')
-    const secret = unsealed(totpKey(), waiting.totpSecret, id)
+    const secret = unsealed(deps.totpKey(), waiting.totpSecret, id)
     const step = secret && (await stepOfCode(secret, code.replace(/\s/g, ''), ctx.now))
     if (step === undefined)
       throw invalid(['code'], 'is not the present code of the app. Check that the clock of the phone is right.')
     await ctx.tx.accountFactor.update({ where: { id }, data: { confirmedAt: ctx.now, lastTotpStep: step } })
     const codes = await codesForFirst(ctx.tx, accountId, ctx.now)
-    await afterChange(ctx, accountId, 'added')
+    await afterChange(ctx, deps, accountId, 'added')
     return {
       resourceId: accountId,
       body: { data: { recovery_codes: codes } },
@@ -169,13 +173,13 @@ const beginPasskey = ({ challenges, party }: AccountsDeps) =>
     return { resourceId: accountId, body: { data: options }, details: { changed: [] } }
   })
 
-const finishPasskey = ({ challenges, party }: AccountsDeps) =>
+const finishPasskey = (deps: AccountsDeps) =>
   mutation(addPasskey, async (ctx, { body: { name, response } }) => {
     const accountId = await lockForNewFactor(ctx)
     const passkey = await registeredPasskey(
-      party,
+      deps.party,
       response,
-      (challenge) => challenges.issuedAt(challenge, { registration: accountId }, ctx.now) !== undefined,
+      (challenge) => deps.challenges.issuedAt(challenge, { registration: accountId }, ctx.now) !== undefined,
     )
     if (!passkey) throw invalid(['response'], 'is not a valid response for this account. Start again.')
     const id = newId('fct')
@@ -185,7 +189,7 @@ const finishPasskey = ({ challenges, party }: AccountsDeps) =>
     })
     if (count === 0) throw new Problem('conflict', 'This passkey is already registered. Nothing was changed.')
     const codes = await codesForFirst(ctx.tx, accountId, ctx.now)
-    await afterChange(ctx, accountId, 'added')
+    await afterChange(ctx, deps, accountId, 'added')
     return {
       resourceId: accountId,
       body: { data: { factor_id: id, recovery_codes: codes } },
@@ -193,7 +197,7 @@ const finishPasskey = ({ challenges, party }: AccountsDeps) =>
     }
   })
 
-const remove = (deps: Pick<AccountsDeps, 'factorPolicy'>) =>
+const remove = (deps: Pick<AccountsDeps, 'factorPolicy' | 'requireOwner'>) =>
   mutation(removeFactor, async (ctx, { params: { id } }) => {
     const accountId = accountOf(ctx)
     await lockAccount(ctx.tx, accountId)
@@ -202,18 +206,18 @@ const remove = (deps: Pick<AccountsDeps, 'factorPolicy'>) =>
     const left = await ctx.tx.accountFactor.count({ where: { accountId, ...confirmed } })
     await keepLastFactor(ctx.tx, deps, { accountId, left, now: ctx.now })
     if (left === 0) await ctx.tx.accountRecoveryCode.deleteMany({ where: { accountId } })
-    await afterChange(ctx, accountId, 'removed')
+    await afterChange(ctx, deps, accountId, 'removed')
     return { resourceId: accountId, body: undefined, details: { factor: id, changed: ['factors'] } }
   })
 
-const renewCodes = () =>
+const renewCodes = (deps: Pick<AccountsDeps, 'requireOwner'>) =>
   mutation(renewRecoveryCodes, async (ctx) => {
     const accountId = accountOf(ctx)
     await lockAccount(ctx.tx, accountId)
     if ((await ctx.tx.accountFactor.count({ where: { accountId, ...confirmed } })) === 0)
       throw new Problem('wrong_state', 'You have no second factor, so you need no recovery codes.')
     const codes = await replaceRecoveryCodes(ctx.tx, accountId, ctx.now)
-    await afterChange(ctx, accountId, 'codes-renewed')
+    await afterChange(ctx, deps, accountId, 'codes-renewed')
     return {
       resourceId: accountId,
       body: { data: { recovery_codes: codes } },
@@ -237,7 +241,7 @@ export const ownFactors = (db: Database, deps: AccountsDeps) => ({
   startPasskey: beginPasskey(deps),
   addPasskey: finishPasskey(deps),
   removeFactor: remove(deps),
-  renewRecoveryCodes: renewCodes(),
+  renewRecoveryCodes: renewCodes(deps),
   startPasskeySignIn: read(startPasskeySignIn, async ({ now }) => ({
     resourceId: '',
     body: { data: await signInOptions(deps.party, deps.challenges.issue('sign-in', now)) },

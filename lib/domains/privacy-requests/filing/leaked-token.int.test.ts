@@ -1,7 +1,9 @@
+import { Secret, TOTP } from 'otpauth'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { newId } from '#lib/kernel/ids.ts'
 import { issuedAgent } from '#lib/testing/people.ts'
 import { type PrivacyTest, privacyTest } from '#lib/testing/privacy.ts'
-import { personWithPassword } from '#lib/testing/subjects.ts'
+import { type MadePerson, personWithPassword } from '#lib/testing/subjects.ts'
 
 let kit: PrivacyTest
 beforeAll(async () => {
@@ -60,6 +62,64 @@ describe('a stolen write token', () => {
     expect((await kit.test.fetch('GET', path, { token: agent.token })).status).toBe(404)
     expect((await kit.test.fetch('POST', `${path}/cancel`, { token: agent.token })).status).toBe(404)
     expect((await kit.read(owner.cookie, data.id)).state).toBe('waiting')
+  })
+})
+
+describe('a token that existed when its owner changed how they sign in', () => {
+  const sent = async (owner: MadePerson, path: string, body: object) => {
+    const response = await kit.test.fetch('POST', path, { cookie: owner.cookie, body })
+    expect(response.status, response.text).toBeLessThan(300)
+    return response.json?.data
+  }
+  const changes: Record<string, (owner: MadePerson) => Promise<unknown>> = {
+    'a new password': (owner) =>
+      sent(owner, '/api/account/password', { current_password: owner.password, new_password: newId('password') }),
+    'a second factor': async (owner) => {
+      const { factor_id: id, secret } = await sent(owner, '/api/account/factors/totp', { name: 'Phone' })
+      const totp = new TOTP({ algorithm: 'SHA1', digits: 6, period: 30, secret: Secret.fromBase32(secret) })
+      const code = totp.generate({ timestamp: kit.test.clock.now().getTime() })
+      await sent(owner, `/api/account/factors/${id}/confirm`, { code })
+    },
+    'an unlinked sign-in': async (owner) => {
+      const link = { issuer: 'https://provider.example', subject: newId('sub'), accountId: owner.accountId }
+      await kit.test.db.prisma.accountIdentity.create({ data: { ...link, linkedAt: kit.test.clock.now() } })
+      const { json } = await kit.test.fetch('GET', '/api/account/identities', { cookie: owner.cookie })
+      await sent(owner, `/api/account/identities/${json.data[0].identity_id}/unlink`, { password: owner.password })
+    },
+  }
+  const erasure = { kinds: ['erasure'] }
+
+  it.each(Object.keys(changes))('files an erasure that the owner must confirm, after %s', async (change) => {
+    const owner = await personWithPassword(kit.test)
+    const agent = await issuedAgent(kit.test, ['read', 'write'], { owner, tier: 'pro' })
+    await changes[change]?.(owner)
+    const { status, json } = await ask(agent.token, erasure)
+    expect([status, json.data.state, json.data.cancel_token]).toEqual([201, 'received', null])
+    await kit.tick()
+    expect(await works(agent.token)).toBe(true)
+    expect((await kit.use(kit.linkTo(owner.email, 'verify'), 'verify')).json.data.state).toBe('waiting')
+    expect(await works(agent.token)).toBe(false)
+  })
+
+  it('hands this on to tokens that it creates and to its successor, until the owner rotates one', async () => {
+    const owner = await personWithPassword(kit.test)
+    const agent = await issuedAgent(kit.test, ['read', 'write'], { owner, tier: 'pro' })
+    await changes['a new password']?.(owner)
+    const make = async (path: string, by: object, body: object) => {
+      const { status, text, json } = await kit.test.fetch('POST', path, { ...by, body })
+      expect(status, text).toBe(201)
+      return json.data as { id: string; api_key: string }
+    }
+    const created = await make('/v1/auth/tokens', agent, { scopes: ['read', 'write'] })
+    const rotated = await make(`/v1/auth/tokens/${created.id}/rotate`, { token: created.api_key }, {})
+    const own = await make(`/v1/auth/tokens/${agent.tokenId}/rotate`, agent, {})
+    for (const token of [rotated.api_key, own.api_key]) {
+      const { json } = await ask(token, erasure)
+      expect(json.data.state).toBe('received')
+      expect((await kit.act(owner.cookie, json.data.id, 'cancel')).json.data.state).toBe('cancelled')
+    }
+    const byOwner = await make(`/v1/auth/tokens/${own.id}/rotate`, { cookie: owner.cookie }, {})
+    expect((await ask(byOwner.api_key, erasure)).json.data.state).toBe('waiting')
   })
 })
 

@@ -284,7 +284,8 @@ async function subjectOf({ people }: PrivacyDeps, { actor, tx }: MutationContext
 function proofOf(body: FilingBody, actor: Actor): Proof | undefined {
   if (body.password !== undefined) return 'password'
   if (body.confirm_in_person) return undefined
-  return actor.kind === 'agent' ? 'token' : undefined
+  // Who holds such a token may have used a session that the owner ended since.
+  return actor.kind === 'agent' && !actor.needsOwner ? 'token' : undefined
 }
 
 function filingOf({ strict }: PrivacyDeps, { actor, now }: MutationContext, body: FilingBody, about: About): Filing {
