@@ -48,8 +48,8 @@ describe.skipIf(!isInstalled('openapi') || !isInstalled('langgraph'))('the check
 
        const { RECORDED, THREADS, URL, TOKEN, PROJECT } = process.env
        const saver = THREADS ? PostgresSaver.fromConnString(THREADS) : undefined
-       const client = new KnowledgePulse({ url: URL, token: TOKEN })
-       const recorder = RECORDED && new Recorder({ client, project: PROJECT, patience: 60_000 })
+       const clientOf = () => new KnowledgePulse({ url: URL, token: TOKEN })
+       const recorder = RECORDED && new Recorder({ client: clientOf(), project: PROJECT, patience: 60_000 })
        const tables = ['checkpoints', 'checkpoint_blobs', 'checkpoint_writes']
        validate({
          checkpointerName: 'saver',
