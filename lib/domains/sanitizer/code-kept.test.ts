@@ -140,7 +140,7 @@ describe('code', () => {
     }
     expect(altered).toEqual([])
     expect(compared).toBeGreaterThan(cases.length * 0.95)
-  }, 20_000)
+  })
 
   it("is unchanged in a skill's files that are not Markdown", () => {
     const skill_md = '---\nname: parts\ndescription: Keeps its parts\n---\n# Parts\n'
