@@ -8,6 +8,7 @@ import { v6 } from 'uuid'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { attestationType } from '#lib/domains/erasure/receipts/receipt-rules.ts'
 import { verifyReceipt } from '#lib/domains/erasure/receipts/signing.ts'
+import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import {
   areStoresInstalled,
@@ -17,7 +18,15 @@ import {
   storeServers,
 } from '#lib/testing/connected-stores.ts'
 import { type Person, signedIn } from '#lib/testing/people.ts'
-import { dataOf, eraseWholeProject, madeConversation, madeMessage, madeProject } from '#lib/testing/projects.ts'
+import {
+  dataOf,
+  eraseWholeProject,
+  type MadeConversation,
+  type MadeProject,
+  madeConversation,
+  madeMessage,
+  madeProject,
+} from '#lib/testing/projects.ts'
 import { sampledRuns } from '#lib/testing/sampling.ts'
 
 const day = 86_400_000
@@ -34,6 +43,27 @@ const remark = (): string => {
 }
 const boilerplate =
   'This message and its attachments are confidential and intended only for the people to whom it is addressed, so please delete it if you received it in error.'
+
+/** Messages of the project's owner, faster than the limits of the API allow. */
+async function insertedMessages(
+  { db, clock }: TestApp,
+  { project, conversation, messages }: { project: MadeProject; conversation: MadeConversation; messages: string[] },
+): Promise<void> {
+  const now = clock.now()
+  await db.prisma.message.createMany({
+    data: messages.map((content) => ({
+      id: newId('msg'),
+      projectId: project.id,
+      conversationId: conversation.id,
+      role: 'user',
+      authorKind: 'account',
+      authorId: project.owner.accountId,
+      content,
+      createdAt: now,
+      updatedAt: now,
+    })),
+  })
+}
 
 describe.skipIf(!(await areStoresInstalled()))('a repeated complete reading', () => {
   let servers: StoreServers & { close(): Promise<void> }
@@ -211,12 +241,13 @@ describe.skipIf(!(await areStoresInstalled()))('a repeated complete reading', ()
     const group = `company-${crypto.randomUUID()}`
     const theirs: (() => Promise<void>)[] = []
     const count = sampledRuns('new messages of others', 10_000, 60)
+    const messages: string[] = []
     for (let n = 0; n < count; n++) {
       const { shared, secret } = erasures[n % erasures.length] ?? { shared: '', secret: '' }
       const own = `Item ${n}: ${sentence()}`
       // Boilerplate, the same sentence typed by another person, a name, and a part of a sentence.
       const content = [`${own} ${boilerplate}`, `${own} ${shared}`, `${own} Test person called.`, own][n % 4] ?? own
-      await madeMessage(test, conversation, project.owner, { content })
+      messages.push(content)
       const kind = n % 5
       if (kind === 0) {
         const name = key()
@@ -235,6 +266,7 @@ describe.skipIf(!(await areStoresInstalled()))('a repeated complete reading', ()
         theirs.push(async () => expect(await redis.get(name)).toBe(words))
       }
     }
+    await insertedMessages(test, { project, conversation, messages })
     const before = await everything()
     const returned: string[] = []
     for (const { secret } of erasures) {
@@ -248,8 +280,10 @@ describe.skipIf(!(await areStoresInstalled()))('a repeated complete reading', ()
     expect(await read()).toBe('completed')
     const after = await everything()
     for (const check of theirs) await check()
-    for (const line of before.split('\n')) if (/Item \d+:/.test(line)) expect(after).toContain(line)
+    const remaining = new Set(after.split('\n'))
+    const lost = before.split('\n').filter((line) => /Item \d+:/.test(line) && !remaining.has(line))
+    expect(lost).toEqual([])
     for (const { secret } of erasures) expect(after).not.toContain(secret.split(' ').slice(0, 12).join(' '))
     for (const own of returned) expect(after).toContain(own)
-  })
+  }, 3_600_000)
 })

@@ -33,11 +33,13 @@ import {
   type MemberScope,
   machineMessages,
   maxMachineMessages,
+  maxReportedPointers,
   memberInventory,
   outsidePointerInventory,
   outsidePointers,
   plannedMembers,
   plannedRows,
+  reportedPointers,
 } from './repository.ts'
 
 /** Personal data source for authored rows and their dependent rows. Erases by id; verifies by author and by part. */
@@ -272,7 +274,31 @@ interface Quotation {
   edits: { id: string; content: string }[]
 }
 
-/** Messages of assistants with words of the erased texts that no remaining text of a person explains. Only reads. */
+/** What cuts the words of erased texts that no remaining text of a person explains. Its result is undefined for a text without them. */
+function cutterOf(
+  tx: Transaction,
+  project: string,
+  words: ErasedWords,
+  now: Date,
+  erasedIds: ReadonlySet<string>,
+): (text: string) => Promise<string | undefined> {
+  const matches = (text: string): ErasedRunMatch[] => [...words.runsIn(text), ...words.namesIn(text)]
+  const explained = memoize(async () => {
+    const runs = new Set<number>()
+    for await (const { isByPerson, texts } of remainingTexts(tx, project, now, erasedIds))
+      if (isByPerson) for (const text of texts) for (const { run } of matches(text)) runs.add(run)
+    return runs
+  })
+  return async (text) => {
+    const found = matches(text)
+    if (found.length === 0) return undefined
+    const known = await explained()
+    const erased = found.filter(({ run }) => !known.has(run))
+    return erased.length === 0 ? undefined : (cutFrom(text, mergeSpans(erased)) ?? placeholder)
+  }
+}
+
+/** Messages of assistants with erased words. Only reads. */
 async function* quotationsIn(
   tx: Transaction,
   { project, since }: Searched,
@@ -281,20 +307,7 @@ async function* quotationsIn(
   erasedIds: ReadonlySet<string> = new Set(),
 ): AsyncGenerator<Quotation> {
   if (words.isEmpty) return
-  const matches = (text: string): ErasedRunMatch[] => [...words.runsIn(text), ...words.namesIn(text)]
-  const explained = memoize(async () => {
-    const runs = new Set<number>()
-    for await (const { isByPerson, texts } of remainingTexts(tx, project, now, erasedIds))
-      if (isByPerson) for (const text of texts) for (const { run } of matches(text)) runs.add(run)
-    return runs
-  })
-  const cut = async (text: string): Promise<string | undefined> => {
-    const found = matches(text)
-    if (found.length === 0) return undefined
-    const known = await explained()
-    const erased = found.filter(({ run }) => !known.has(run))
-    return erased.length === 0 ? undefined : (cutFrom(text, mergeSpans(erased)) ?? placeholder)
-  }
+  const cut = cutterOf(tx, project, words, now, erasedIds)
   for (let after = ''; ; ) {
     const rows = await machineMessages(tx, { project, after, since, now })
     for (const { id, content, edits, contents } of rows) {
@@ -312,9 +325,41 @@ async function* quotationsIn(
   }
 }
 
+const pointerPrefix = 'pointer:'
+/**
+ * Pointers of remaining messages and documents whose reference contains erased words, such as a key with a sentence of another author. The
+ * data under such a key is deleted, and the pointer with it. An outside reference loses the words; its system remains. Only reads.
+ */
+async function* quotingPointers(
+  tx: Transaction,
+  { project, since }: Searched,
+  words: ErasedWords,
+  now: Date,
+  erasedIds: ReadonlySet<string> = new Set(),
+): AsyncGenerator<{ id: string; change?: { ref: string; place: string } }> {
+  if (words.isEmpty) return
+  const cut = cutterOf(tx, project, words, now, erasedIds)
+  for (let after = ''; ; ) {
+    const rows = await reportedPointers(tx, { project, after, since })
+    for (const { id, source_id: source, store, ref, place } of rows) {
+      if (erasedIds.has(source)) continue
+      const isInPlace = (await cut(place)) !== undefined
+      if (!isInPlace && (await cut(ref)) === undefined) continue
+      // Two references may become equal, and one source has each only once.
+      yield store === 'outside'
+        ? { id, change: { ref: `${placeholder} ${id}`, place: isInPlace ? '' : place } }
+        : { id }
+    }
+    const last = rows.at(-1)
+    if (last === undefined || rows.length < maxReportedPointers) return
+    after = last.id
+  }
+}
+
 /**
  * Personal data source for quotations in messages of assistants and tools, and in system prompts. Only people are authors: such a message
- * is derived data, so the erased words are cut from it and the rest remains.
+ * is derived data, so the erased words are cut from it and the rest remains. So are the references of
+ * pointers.
  */
 export function quotationDataSource(db: Database, sources: Sources): DataSource {
   /** The projects of a scope, the words of its texts, and the ids that count as erased. */
@@ -336,8 +381,12 @@ export function quotationDataSource(db: Database, sources: Sources): DataSource 
   async function planned(scope: ErasureScope, tx: Transaction, now: Date) {
     const { searched, words, erasedIds } = await gathered(scope, tx, now)
     const ids: string[] = []
-    for (const one of searched) for await (const { id } of quotationsIn(tx, one, words, now, erasedIds)) ids.push(id)
-    return { ids: ids.sort(), searched }
+    const pointers: string[] = []
+    for (const one of searched) {
+      for await (const { id } of quotationsIn(tx, one, words, now, erasedIds)) ids.push(id)
+      for await (const { id } of quotingPointers(tx, one, words, now, erasedIds)) pointers.push(pointerPrefix + id)
+    }
+    return { ids: ids.sort(), pointers: pointers.sort(), searched }
   }
   return {
     name: 'projects.quotations',
@@ -346,11 +395,11 @@ export function quotationDataSource(db: Database, sources: Sources): DataSource 
     what: 'words of the erased messages and documents in messages of assistants and tools, which quote them',
     purpose: 'providing conversations in the projects of which the subject is a member',
     kept: untilErased,
-    tables: ['messages', 'message_edits'],
+    tables: ['messages', 'message_edits', 'provenance'],
     inventory: async () => ({ count: 0, since: null, until: null }),
     async plan(scope, tx, now) {
-      const { ids, searched } = await planned(scope, tx, now)
-      return { items: ids, watched: searched.map(itemOf).sort(), held: {} }
+      const { ids, pointers, searched } = await planned(scope, tx, now)
+      return { items: [...ids, ...pointers], watched: searched.map(itemOf).sort(), held: {} }
     },
     async explain(scope, tx, now) {
       const { ids } = await planned(scope, tx, now)
@@ -373,18 +422,24 @@ export function quotationDataSource(db: Database, sources: Sources): DataSource 
       const scoped = await gathered(scope, tx, now)
       const words = options?.words && !options.words.isEmpty ? options.words : scoped.words
       const recorded = searchedAmong(items)
-      const changed: string[] = []
-      for (const one of recorded.length > 0 ? recorded : scoped.searched)
+      const [changed, pointers]: [string[], string[]] = [[], []]
+      for (const one of recorded.length > 0 ? recorded : scoped.searched) {
         for await (const { id, content, edits } of quotationsIn(tx, one, words, now, scoped.erasedIds)) {
           if (content !== undefined) await tx.message.update({ where: { id }, data: { content } })
           for (const edit of edits)
             await tx.messageEdit.update({ where: { id: edit.id }, data: { content: edit.content } })
           changed.push(id)
         }
+        for await (const { id, change } of quotingPointers(tx, one, words, now, scoped.erasedIds)) {
+          if (change) await tx.provenance.update({ where: { id }, data: change })
+          else await tx.provenance.delete({ where: { id } })
+          pointers.push(id)
+        }
+      }
       await withdrawNaming(tx, changed)
       const asked = items.filter((item) => !item.startsWith(within)).length
       return {
-        count: Math.max(changed.length, asked),
+        count: Math.max(changed.length + pointers.length, asked),
         results: {},
         tallies: { derivedCut: tallyOf(changed) },
         mentions: [],
@@ -394,7 +449,10 @@ export function quotationDataSource(db: Database, sources: Sources): DataSource 
       if (!words || words.isEmpty) return 0
       let count = 0
       for (const one of searchedAmong(items))
-        count += await db.transaction(async (tx) => (await Array.fromAsync(quotationsIn(tx, one, words, now))).length)
+        count += await db.transaction(async (tx) => {
+          const quotations = await Array.fromAsync(quotationsIn(tx, one, words, now))
+          return quotations.length + (await Array.fromAsync(quotingPointers(tx, one, words, now))).length
+        })
       return count
     },
   }

@@ -7,6 +7,7 @@ import {
   madeMember,
   madeMessage,
   madeProject,
+  reported,
 } from '#lib/testing/projects.ts'
 
 let test: TestApp
@@ -77,4 +78,30 @@ it('erasure keeps the words of an older message of an assistant, which a person 
   const receipt = await receiptOf(await eraseWholeProject(test, quoting.path, project.owner))
   expect(await contentOf(original.id)).toBe(rest)
   expect(receipt.remaining_mentions).toEqual([{ store: 'postgresql', kind: 'message', field: 'content', count: 1 }])
+})
+
+it("erasure removes a person's words from the keys and references that were reported for others, and nothing else", async () => {
+  const { project, conversation, message } = await talk()
+  const other = await madeMessage(test, conversation, await madeMember(test, project), { content: rest })
+  const asKey = said.toLowerCase().replaceAll(' ', '-')
+  const place = 'crm.example.org'
+  await reported(test, project, project.owner, [
+    { source_id: other.id, store: 'cache', ref: `${project.id}:${asKey}` },
+    { source_id: other.id, store: 'objects', ref: `${project.id}/${encodeURIComponent(said)}.txt` },
+    { source_id: other.id, store: 'cache', ref: `${project.id}:the-patient-in-room-nine` },
+    { source_id: other.id, store: 'outside', place, ref: `ticket: ${said}` },
+    { source_id: other.id, store: 'outside', place, ref: `a ticket: ${said}` },
+    { source_id: other.id, store: 'outside', place, ref: `ticket: ${rest}` },
+  ])
+  await eraseWholeProject(test, message.path, project.owner)
+  const pointers = await test.db.prisma.provenance.findMany({
+    where: { projectId: project.id, sourceId: other.id, ref: { not: other.id } },
+    orderBy: { ref: 'asc' },
+  })
+  expect(pointers.map((one) => [one.store, one.ref, one.place])).toEqual([
+    ['outside', expect.stringMatching(/^\[erased\] prov_\w+$/), place],
+    ['outside', expect.stringMatching(/^\[erased\] prov_\w+$/), place],
+    ['cache', `${project.id}:the-patient-in-room-nine`, ''],
+    ['outside', `ticket: ${rest}`, place],
+  ])
 })

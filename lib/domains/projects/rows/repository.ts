@@ -202,6 +202,17 @@ export const appointOwners = statement('projects.appoint-owners', {
     WHERE m.project_id = f.project_id AND m.kind = f.kind AND m.member_id = f.member_id`,
 })
 
+/** Maximum number of pointers that {@link reportedPointers} returns. */
+export const maxReportedPointers = 1_000
+/** Keys and outside references of a project after an id that are long enough to contain words, reported since a time. */
+export const reportedPointers = statement('projects.reported-pointers', {
+  takes: { project: 'text', after: 'text', since: 'timestamptz' },
+  returns: { id: 'text', source_id: 'text', store: 'text', ref: 'text', place: 'text' },
+  isPrepared: true,
+  sql: `SELECT id, source_id, store, ref, place FROM provenance WHERE project_id = $project AND id > $after AND at >= $since
+      AND store IN ('cache', 'objects', 'outside') AND char_length(ref) + char_length(place) >= 20 ORDER BY id LIMIT ${maxReportedPointers}`,
+})
+
 /** Maximum number of messages that {@link machineMessages} returns. */
 export const maxMachineMessages = 500
 /** Messages of assistants, tools and system prompts after an id, except those that are being erased or under legal hold. */
