@@ -1,10 +1,12 @@
 import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
+import { setTimeout as delay } from 'node:timers/promises'
 import { PostgresSaver } from '@langchain/langgraph-checkpoint-postgres'
 import { z } from 'zod'
 import { nodeFlags } from '#bin/children.ts'
+import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { createPool } from '#lib/stores/postgres/pool.ts'
-import { cpuOf } from './cpu.ts'
+import { childrenOf, cpuOf } from './cpu.ts'
 import { startCluster } from './installation.ts'
 import type { BenchRow } from './row.ts'
 import { withScope } from './scope.ts'
@@ -40,7 +42,6 @@ export const run = (): Promise<BenchRow[]> =>
     ])
     const { ownerUrl: url } = await cluster.open('threads')
     const pool = createPool({ connectionString: url })
-    scope.defer(() => pool.end())
     await new PostgresSaver(pool, undefined, { schema: 'threads' }).setup()
 
     console.log('  storing the threads …')
@@ -76,6 +77,10 @@ export const run = (): Promise<BenchRow[]> =>
     // Settles the rows, so that the search itself changes no hint bits.
     await pool.query('VACUUM (FREEZE, ANALYZE)')
     await pool.query('CHECKPOINT')
+    const filling = await pool.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
+    await pool.end()
+    // The processor time of a connection that ends meanwhile would be subtracted.
+    while (filling.rows.some(({ pid }) => childrenOf(cluster.pid).includes(pid))) await delay(50)
 
     const { PATH = '', HOME = '' } = process.env
     const searched = new URL(url)
@@ -99,8 +104,10 @@ export const run = (): Promise<BenchRow[]> =>
     if (store?.state !== 'done' || store.records < total)
       throw new Error(`the search ended as ${printed.slice(0, 500)}`)
 
-    const { rows: logged } = await pool.query<{ line: string }>(
-      `SELECT line FROM regexp_split_to_table(pg_read_file(pg_current_logfile()), '\\n') AS line WHERE line LIKE 'kp find|LOG:%'`,
+    const { rows: logged } = await withConnection(url, (client) =>
+      client.query<{ line: string }>(
+        `SELECT line FROM regexp_split_to_table(pg_read_file(pg_current_logfile()), '\\n') AS line WHERE line LIKE 'kp find|LOG:%'`,
+      ),
     )
     const reading =
       /^kp find\|LOG: {2}(?:statement|execute [^:]+): (?:BEGIN [A-Z ]*READ ONLY|SET LOCAL|SELECT|DECLARE|FETCH|ROLLBACK)/
