@@ -1,10 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { readEnv } from '#lib/config/env.ts'
 import { errorCode } from '#lib/kernel/error-code.ts'
@@ -54,9 +51,14 @@ export async function isRedisInstalled(): Promise<boolean> {
   return child !== undefined
 }
 
-/** Starts redis-server with these arguments on the port. */
-async function startOn(port: number, args: string[]): Promise<TestRedis | undefined> {
-  const child = await launch(args)
+/**
+ * Starts a real, empty redis-server for this run, on a free port or the given one. Undefined when none is installed;
+ * an error instead under KP_REQUIRE_SERVICES.
+ */
+export async function startRedis(given?: number): Promise<TestRedis | undefined> {
+  const port = given ?? (await freeTestPort())
+  const unsaved = ['--save', '', '--appendonly', 'no', '--dir', tmpdir()]
+  const child = await launch(['--bind', '127.0.0.1', '--port', String(port), ...unsaved])
   if (child?.pid === undefined) return undefined
   const kill = () => child.kill('SIGKILL')
   process.once('exit', kill)
@@ -79,40 +81,4 @@ async function startOn(port: number, args: string[]): Promise<TestRedis | undefi
       await ended
     },
   }
-}
-
-/**
- * Starts a real, empty redis-server for this run, on a free port or the given one. Undefined when none is installed;
- * an error instead under KP_REQUIRE_SERVICES.
- */
-export async function startRedis(given?: number, more: readonly string[] = []): Promise<TestRedis | undefined> {
-  const port = given ?? (await freeTestPort())
-  // A replica stores what it received in a file, which a later server must not load.
-  const file = ['--dbfilename', `${randomUUID()}.rdb`, '--rdb-del-sync-files', 'yes']
-  const unsaved = ['--save', '', '--appendonly', 'no', '--dir', tmpdir(), ...file]
-  return startOn(port, ['--bind', '127.0.0.1', '--port', String(port), ...unsaved, ...more])
-}
-
-/** Starts a Sentinel that watches the primary on a port under the name `primary`, in a quorum of two. */
-export async function startSentinel(primary: number): Promise<TestRedis | undefined> {
-  const port = await freeTestPort()
-  const folder = mkdtempSync(join(tmpdir(), 'kp-sentinel-'))
-  const config = join(folder, 'sentinel.conf')
-  const settings = ['down-after-milliseconds primary 1000', 'failover-timeout primary 4000']
-  writeFileSync(
-    config,
-    ['bind 127.0.0.1', `port ${port}`, `dir ${folder}`, `sentinel monitor primary 127.0.0.1 ${primary} 2`]
-      .concat(settings.map((one) => `sentinel ${one}`))
-      .join('\n'),
-  )
-  const started = await startOn(port, [config, '--sentinel'])
-  return (
-    started && {
-      ...started,
-      async stop() {
-        await started.stop()
-        rmSync(folder, { recursive: true, force: true })
-      },
-    }
-  )
 }

@@ -65,7 +65,6 @@ async function* names(link: Link, match?: string): AsyncGenerator<string[]> {
   } while (cursor !== '0')
   if ((await processOf(link)) !== server)
     throw new Problem('unavailable', 'The cache (Redis) was restarted during a search. The search is repeated later.')
-  await link.confirm()
 }
 
 async function readOne(
@@ -168,9 +167,7 @@ async function readPage(
   const [known, at = '0'] = (after ?? '').split(' ')
   const [next = '0', ...found] = await send(link, 'SCAN', known === server ? at : '0', 'COUNT', String(namesPerPage))
   await readEntries(link, found.filter(isWanted), visit)
-  if (next !== '0') return `${server} ${next}`
-  await link.confirm()
-  return null
+  return next === '0' ? null : `${server} ${next}`
 }
 
 /** Reads and searches all keys of a database. Names are Latin-1. */
