@@ -67,15 +67,33 @@ export const percentByte: ByteReader = (text, at) => {
   const byte = byteAt(text, at + 1)
   return byte < 0 ? undefined : { byte, end: at + 3 }
 }
-/** The padding of Base64 at the end of a line. Quoted-printable has no two equals signs there; a single one may be a soft line break. */
-const paddingBefore = /[A-Za-z0-9+/]{16}==$/
-const isPadding = (text: string, at: number): boolean => paddingBefore.test(text.slice(Math.max(0, at - 17), at + 1))
+const base64Sign = /[A-Za-z0-9+/]/
+/** Fewer signs of Base64 may be a word. */
+const leastPadded = 16
+/**
+ * Whether an equals sign at the end of a line is the padding of Base64. Quoted-printable has no two equals signs there. A single one is
+ * padding if the signs before it complete a group of four, and the next line does not continue them.
+ */
+function isPadding(text: string, at: number, next: number): boolean {
+  const end = text[at - 1] === '=' ? at - 1 : at
+  let start = end
+  while (base64Sign.test(text[start - 1] ?? '')) start--
+  if (end - start < leastPadded) return false
+  if (end < at) return true
+  const signs = text.slice(start, end)
+  if ((signs.length + 1) % 4 !== 0 || !/[a-z]/.test(signs) || !/[A-Z]/.test(signs)) return false
+  let until = next
+  while (base64Sign.test(text[until] ?? '') || text[until] === '=') until++
+  const isContinued = until > next && (until === text.length || text[until] === '\n' || text[until] === '\r')
+  const isBlankBetween = /\n\s*\n/.test(text.slice(at + 1, next))
+  return !isContinued || (isBlankBetween && until - next < leastPadded)
+}
 /** The end of a soft line break of quoted-printable; -1 if there is none. Tags that were removed may leave several line breaks. */
 export function softBreak(text: string, at: number): number {
   let end = at + 1
   while (text[end] === ' ' || text[end] === '\t') end++
   const breaks = beyondBreaks(text, end, 1)
-  return breaks > end && !isPadding(text, at) ? breaks : -1
+  return breaks > end && !isPadding(text, at, breaks) ? breaks : -1
 }
 const isUpperHex = (text: string, at: number): boolean => /[0-9A-F]/.test(text[at] ?? '')
 export const quotedByte: ByteReader = (text, from) => {

@@ -219,7 +219,12 @@ function deletionsIn(text: string, spans: readonly TextSpan[], structure: readon
   if (until < text.length) found.push({ start: until, end: text.length })
   return found
 }
-/** The last line of a text in pieces: the index of its first piece, and what that piece has before the line. */
+/** A longer beginning of a line is no label. In characters. */
+const longestLead = 1_000
+/**
+ * The last line of a text in pieces: the index of its first piece, and what that piece has before the line. Of a line longer than
+ * {@link longestLead}, the end.
+ */
 function lastLineOf(text: string, pieces: readonly TextSpan[]): { text: string; first: number; kept?: TextSpan } {
   let line = ''
   for (let at = pieces.length - 1; at >= 0; at--) {
@@ -228,6 +233,7 @@ function lastLineOf(text: string, pieces: readonly TextSpan[]): { text: string; 
     const lineStart = own.lastIndexOf('\n') + 1
     line = own.slice(lineStart) + line
     if (lineStart > 0) return { text: line, first: at, kept: { start, end: start + lineStart } }
+    if (line.length > longestLead) return { text: line, first: at }
   }
   return { text: line, first: 0 }
 }

@@ -50,8 +50,8 @@ export class ConsecutiveMessages {
   }
 
   /**
-   * The joined texts of each author, also as they were before edits. Messages with equal times are joined in every order, because their own
-   * order is not stored.
+   * The joined texts of each author, also as they were before edits. Two or three messages with equal times are joined in every order,
+   * because their own order is not stored.
    */
   *texts(): Generator<string> {
     for (const own of this.#byAuthor.values()) {
@@ -86,13 +86,16 @@ const neighbors = (own: readonly Said[], from: number, to: number): [before: Sai
 /** The joined texts of messages that are sorted by time, in one of their versions: 0 is the oldest, -1 the newest. */
 function* inEveryOrder(own: readonly Said[], version: number): Generator<string> {
   yield* piecesOf(textsOf(own, version))
-  for (let from = 0; from < own.length; ) {
+  let tied = 0
+  for (let from = 0; from < own.length && tied < maxTied; ) {
     let to = from + 1
     while (own[to]?.at === own[from]?.at) to++
-    const [before, after] = neighbors(own, from, to)
-    if (to - from > 1)
+    if (to - from > 1) {
+      tied += 1
+      const [before, after] = neighbors(own, from, to)
       for (const order of ordersOf(own.slice(from, to)))
         yield* piecesOf(textsOf([...before, ...order, ...after], version))
+    }
     from = to
   }
 }
@@ -113,20 +116,18 @@ function* piecesOf(texts: readonly string[]): Generator<string> {
 
 /** Messages before and after those with equal times that a run may also contain. */
 const around = 5
-/** Up to this number, messages with equal times are joined in every order; up to the second one, by twos in every order. */
-const [maxOrdered, maxPaired] = [5, 40]
+/**
+ * Up to this number, messages with equal times are joined in every order. The wrong orders have runs that nobody wrote, and another person
+ * may write such a run, so there must be few.
+ */
+const maxOrdered = 3
+/** Maximum number of groups with equal times that are joined in more than one order: each order costs as much as a long message. */
+const maxTied = 50
 
-/** Possible orders of messages with equal times. Of many, by the numbers in their ids, and backward. */
+/** Possible orders of messages with equal times. Of many, the order of the numbers in their ids. */
 function* ordersOf<T extends { id: string }>(tied: readonly T[]): Generator<T[]> {
-  if (tied.length <= maxOrdered) {
-    yield* permutations(tied)
-    return
-  }
-  const byNumber = tied.toSorted((one, other) => one.id.localeCompare(other.id, 'en', { numeric: true }))
-  yield byNumber
-  yield byNumber.toReversed()
-  yield tied.toReversed()
-  if (tied.length <= maxPaired) for (const one of tied) for (const other of tied) if (one !== other) yield [one, other]
+  if (tied.length <= maxOrdered) yield* permutations(tied)
+  else yield tied.toSorted((one, other) => one.id.localeCompare(other.id, 'en', { numeric: true }))
 }
 function* permutations<T>(all: readonly T[]): Generator<T[]> {
   if (all.length < 2) yield [...all]

@@ -469,6 +469,27 @@ describe('an encoded value', () => {
       expect(leftOf(rest + Buffer.from(rest, 'base64').toString())).toEqual([])
     }
   })
+  it.each([
+    ['prefix\n', '\nsuffix words'],
+    ['a\n', '\n\nsuffix'],
+    ['a\r\n', '\r\n\r\nsuffix'],
+    ['{"a":1}\n', '\n{"b":2}'],
+  ])('with one sign of padding at the end of a line is read, also after a first erasure: %j', (before, after) => {
+    const [first, second] = ['yesterday I told the nurse at Halden clinic that my left knee hurts', erased]
+    const decoded = (value: string) =>
+      value.replace(/[A-Za-z0-9+/]{16,}=*/g, (signs) => Buffer.from(signs, 'base64').toString())
+    for (const end of ['', '.', '..']) {
+      const value = `${before}${Buffer.from(`${first}\n${second}${end}`).toString('base64')}${after}`
+      const words = new Fingerprints()
+      words.add(first)
+      const rest = cutStrings(value, (text) => mergeSpans(words.runsIn(text))) ?? ''
+      expect(decoded(rest)).toContain(second)
+      expect(decoded(rest)).not.toContain('Halden')
+      const both = erase(rest) ?? ''
+      expect(leftOf(decoded(both))).toEqual([])
+      expect(both.replace(/\s+/g, ' ')).toContain(after.replace(/\s+/g, ' ').trim())
+    }
+  })
   const five = Array.from({ length: 5 }, (_, n) => `${erased}. ${other} ${n}.`).join('\n')
   it('loses a sentence that it contains five times', () => {
     const rest = Buffer.from(erase(Buffer.from(five).toString('base64')) ?? '', 'base64').toString()
