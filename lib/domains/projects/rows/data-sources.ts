@@ -14,7 +14,7 @@ import { isHostName } from '../rules.ts'
 import { cutFrom } from '../words/derived-text.ts'
 import { mergeSpans } from '../words/fingerprints.ts'
 import { remainingTexts } from '../words/remaining-texts.ts'
-import { SourceWords } from '../words/run-words.ts'
+import { addNames, SourceWords } from '../words/run-words.ts'
 import {
   appointOwners,
   authoredInventory,
@@ -358,8 +358,8 @@ async function* quotingPointers(
 
 /**
  * Personal data source for quotations in messages of assistants and tools, and in system prompts. Only people are authors: such a message
- * is derived data, so the erased words are cut from it and the rest remains. So are the references of
- * pointers.
+ * is derived data, so the erased words and names are cut from it and the rest remains. So are the
+ * references of pointers.
  */
 export function quotationDataSource(db: Database, sources: Sources): DataSource {
   /** The projects of a scope, the words of its texts, and the ids that count as erased. */
@@ -376,7 +376,9 @@ export function quotationDataSource(db: Database, sources: Sources): DataSource 
         if (!known || createdAt < known) since.set(project, createdAt)
       }
     const searched = [...since].map(([project, at]): Searched => ({ project, since: at }))
-    return { searched, words: words.all(), erasedIds }
+    const all = words.all()
+    addNames(all, await sources.names(scope, tx, new Set(since.keys())))
+    return { searched, words: all, erasedIds }
   }
   async function planned(scope: ErasureScope, tx: Transaction, now: Date) {
     const { searched, words, erasedIds } = await gathered(scope, tx, now)

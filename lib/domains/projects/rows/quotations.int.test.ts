@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { drain } from '#lib/testing/jobs.ts'
 import {
   dataOf,
   eraseWholeProject,
@@ -104,4 +105,31 @@ it("erasure removes a person's words from the keys and references that were repo
     ['cache', `${project.id}:the-patient-in-room-nine`, ''],
     ['outside', `ticket: ${rest}`, place],
   ])
+})
+
+it("erasure cuts a person's name from messages of assistants, unless another person wrote it", async () => {
+  const { project, conversation, answer } = await talk()
+  const names = ['Marta Kowalczyk', 'Piotr Zielinski']
+  const wrote = await Promise.all(
+    names.map((name, n) => {
+      const author = { external_id: `writer-${n}`, name }
+      return madeMessage(test, conversation, project.agent, { content: `I collect cobalt stamps, album ${n}.`, author })
+    }),
+  )
+  test.clock.advance(1_000)
+  const answers = await Promise.all(names.map((name) => answer('assistant', `${rest} Noted for ${name}, on Friday.`)))
+  const person = await madeMember(test, project)
+  await madeMessage(test, conversation, person, { content: `Please call ${names[1]} back.` })
+  for (const n of wrote.keys()) {
+    const list = `${project.path}/participants?external_id=writer-${n}`
+    const [participant] = await dataOf(test, 'GET', list, project.owner)
+    const body = { kinds: ['erasure'], grace: 'now' }
+    await dataOf(test, 'POST', `${project.path}/participants/${participant.id}/requests`, project.owner, { body })
+    await drain(test)
+  }
+  const [cut, explained] = await Promise.all(answers.map(({ id }) => contentOf(id)))
+  expect(cut).toContain(rest)
+  expect(cut).not.toContain('Kowalczyk')
+  expect(cut).toContain('on Friday')
+  expect(explained).toBe(`${rest} Noted for ${names[1]}, on Friday.`)
 })
