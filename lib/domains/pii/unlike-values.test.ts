@@ -305,6 +305,24 @@ const resembling: Readonly<Record<string, readonly [kind: string, make: () => st
         `139${d.signs(7, '3456789')}2`,
       ),
   ],
+  'a mobile number in brackets or a list': [
+    'phone',
+    () =>
+      some([
+        'Boss(§), Li(§)',
+        'WeChat(§)',
+        'to: [§, §]',
+        '[§, §]',
+        'INSERT INTO users VALUES (1, §, 30)',
+        'address: §',
+        '1,33,§,2',
+        'send_sms(§)',
+      ]).replaceAll('§', () => `139${d.signs(7, '3456789')}2`),
+  ],
+  'a key of 32 to 64 characters in a header of web sockets': [
+    'api_key',
+    () => `Sec-WebSocket-Key: ${d.signs(32 + d.below(33), base62)}`,
+  ],
   'a phone with a year after a slash': ['phone', () => `Telefone 11.${100 + d.below(899)}.${100 + d.below(899)}/2023`],
   'a password in hexadecimal digits': ['api_key', () => `db_password=0x9${d.signs(15, '89abcdef')}`],
   'a password that resembles an expression': [
@@ -355,6 +373,9 @@ it('finds with low confidence what may be a secret or personal data', () => {
     `https://maps.acme.io/tile?key=${d.signs(40, base62)}&z=3`,
     `hash: ${mobile()}`,
     `mix(${mobile()})`,
+    `seed=${mobile()}`,
+    'call 91.98.7.654321',
+    '<span class="password">RFC2617digest</span>',
     `(7, ${mobile()}, 5)`,
     `x % ${mobile()};`,
     `user_id_key: "${d.signs(40, '0123456789abcdef')}"`,

@@ -2,7 +2,7 @@ import { searchDecoded } from '#lib/text/encoded-parts.ts'
 import { assembled, undisguised, withoutDigits } from './disguises.ts'
 import { MarkdownCode } from './markdown-code.ts'
 import type { Range } from './markdown-lines.ts'
-import { findOverrides } from './overrides.ts'
+import { type FoundOverride, findOverrides } from './overrides.ts'
 import {
   findMessages,
   findOtherSigns,
@@ -78,21 +78,55 @@ const NAME_AFTER = new RegExp(
   `^(?:ignore|override|bypass)${GAP}(?:rules?|contexts?|constraints?|directives?|guidelines?)\\b`,
 )
 
+/** The object between "put" and "aside". */
+const ASIDE = `(?:(?:all|any|the|of)${GAP}){0,3}(?:your${GAP}(?:own${GAP}|current${GAP})?(?:instructions|guidelines|directives)|(?:your${GAP})?${PRIOR}${GAP}${KIND}(?:instructions|prompts|directives|guidelines|rules|orders))`
 /** "Treat the previous instructions as void", "put your earlier instructions aside", "turn off your content policy". */
 const SET_ASIDE = new RegExp(
   [
     `(?:consider|treat|regard|deem|count)${GAP}(?:(?:all|any|the|your|these|those|of)${GAP}){0,3}(?:${PRIOR}${GAP}${KIND}(?:instructions?|prompts?|directives?|orders)|(?:instructions?|prompts?|directives?)${GAP}(?:above|${SAID}${BEFORE}))${GAP}(?:(?:as|to${GAP}be|now)${GAP})?(?:void|null|invalid|cancell?ed|revoked|obsolete|nonexistent|withdrawn|superseded)`,
-    `(?:put|set|throw|cast|leave|lay|brush|push)${GAP}(?:(?:all|any|the|of)${GAP}){0,3}(?:your${GAP}(?:own${GAP}|current${GAP})?(?:instructions|guidelines|directives)|(?:your${GAP})?${PRIOR}${GAP}${KIND}(?:instructions|prompts|directives|guidelines|rules|orders))${GAP}(?:aside|away|behind|out)`,
-    `(?:turn|switch)${GAP}off${GAP}(?:all${GAP}(?:of${GAP})?)?your${GAP}(?:own${GAP})?(?:(?:safety|content|ethical|moral)${GAP}(?:polic(?:y|ies)|filters?|guidelines|rules|restrictions|checks)|guardrails|safeguards|restrictions|programming)`,
+    `(?:put|set|lay|brush|push)${GAP}${ASIDE}${GAP}aside`,
+    `(?:throw|cast)${GAP}${ASIDE}${GAP}(?:aside|away|out)`,
+    `leave${GAP}${ASIDE}${GAP}behind`,
+    `(?:turn|switch)${GAP}off${GAP}(?:all${GAP}(?:of${GAP})?)?your${GAP}(?:own${GAP})?(?:(?:safety|content|ethical|moral)${GAP}(?:polic(?:y|ies)|guidelines|rules|restrictions)|guardrails|safeguards|restrictions|programming)(?=[.!,;]|\\s*$|\\s*\\n|${GAP}(?:and|then|now|you)\\b)`,
   ]
     .map((form) => `${form}(?![\\p{L}\\p{N}_-])`)
     .join('|'),
   'uy',
 )
 
-/** What follows rules or instructions of a file: "the rules above line 5", "the previous instructions file". */
-const OF_A_FILE =
-  /^\s{1,4}(?:(?:in|of|from|to|within)\s{1,4}(?:(?:this|the|that|a|your)\s{1,4})?)?(?:lines? \d|files?\b|folder\b|director(?:y|ies)\b|columns?\b|rows?\b|cache\b|table\b|config\b|linter\b|stylesheet\b|makefile\b)/
+/** The end of a sentence and of its paragraph. */
+const SENTENCE_END =
+  '(?:[ \\t](?:of|in|from|the|this|that|a|file|list|page)\\b){0,4}[ \\t]{0,4}[.!]?(?:\\s{0,4}$|[ \\t]{0,4}\\n[ \\t]{0,4}\\n)'
+/** After instructions that are those of a file: "the previous instructions file". Nothing else follows in the paragraph. */
+const FILE_AFTER = new RegExp(`^[ \\t]{1,4}(?:files?|folder|directory)${SENTENCE_END}`)
+/** After rules that are those of a file: "the rules above line 5". Nothing else follows in the paragraph. */
+const OF_A_FILE = new RegExp(
+  `^[ \\t]{1,4}(?:(?:in|of|from|to|within)[ \\t]{1,4}(?:(?:this|the|that|a)[ \\t]{1,4})?)?(?:lines? \\d{1,6}|files?|folder|director(?:y|ies)|columns?|rows?|cache|table|config|linter|stylesheet|makefile)${SENTENCE_END}`,
+)
+/** Whether the words after an order say that its object is in a file. */
+const isOfFile = (order: string, after: string): boolean =>
+  FILE_AFTER.test(after) || (/\brules?\b/.test(order) && OF_A_FILE.test(after))
+/** Forms of orders that guides and boards also use: only those that name instructions, without a condition or a place, are certain. */
+const RARE_ORDER = new RegExp(
+  `^(?:never(?:${GAP})?mind|reset|consider|treat|regard|deem|lay|brush|push|switch|turn${GAP}off|(?:put|set|throw|cast)${GAP}(?!aside|away|out))(?![\\p{L}\\p{N}_-])`,
+  'u',
+)
+const RARE_AND_DOUBTFUL = new RegExp(
+  [
+    `^never(?:${GAP})?mind${GAP}(?![\\s\\S]*(?:instruct|directive))`,
+    '^(?:nullify|rescind)(?![\\s\\S]*(?:instruct|prompt|directive|message|given|before|\\byou))',
+    `^(?:count|leave)${GAP}(?!behind)`,
+    '^(?:consider|treat|regard|deem)[\\s\\S]*(?:obsolete|superseded|withdrawn)$',
+    '\\bwhat(?:ever)?\\b[\\s\\S]*(?:rules?|contexts?|guidelines?|guidance|constraints?|conversations?)$',
+  ].join('|'),
+)
+const CONDITION = /^[\s,;]{1,4}(?:if|when|unless|until|while|for|in|on|at|by|from)(?![\p{L}\p{N}_-])/u
+const isRare = (order: string, after: string): boolean =>
+  RARE_AND_DOUBTFUL.test(order) || (RARE_ORDER.test(order) && CONDITION.test(after))
+/** Orders that people also give to programs and shops: "cancel your previous orders", "reset the previous prompt". */
+const DOUBTFUL_ORDER = new RegExp(
+  `^(?:${OTHER_VERBS}${GAP}${FILL}${PRIOR}${GAP}(?:orders|commands|rules)$|reset${GAP}(?!${FILL}${KIND}(?:instructions|guidelines|programming|guardrails|directives)$)|reset${GAP}(?![\\s\\S]{0,60}\\byour\\b))`,
+)
 
 /** "Your previous instructions no longer apply." Without "all" or "your", the sentence may be about a manual. */
 const LAPSED = new RegExp(
@@ -254,11 +288,10 @@ function candidatesIn(text: string, isInCode: InCode): Candidate[] {
   const lettered = withoutDigits(copy)
   if (lettered !== undefined) {
     addOverrides(lettered, found)
-    for (const { start, end } of findOverrides(lettered).found) addOrder(lettered, start, end, found)
+    for (const order of findOverrides(lettered).found) addOrder(lettered, order, found)
   }
   // Orders in other languages with letters of another script that look like Latin ones.
-  if (MIXED_SCRIPTS.test(text))
-    for (const { start, end } of findOverrides(copy).found) addOrder(copy, start, end, found)
+  if (MIXED_SCRIPTS.test(text)) for (const order of findOverrides(copy).found) addOrder(copy, order, found)
   const inPieces: Candidate[] = []
   for (const { start, end, text: words, isName } of assembled(text)) {
     if (!isOrder(words)) continue
@@ -295,14 +328,17 @@ const MAY_BE_ORDER =
 function isOrder(words: string): boolean {
   if (!MAY_BE_ORDER.test(words)) return false
   const copy = new Folded(words).copy
-  for (const { index } of copy.matchAll(ANCHOR))
-    if (!WORD_BEFORE.test(copy.slice(Math.max(0, index - 2), index)) && orderLength(copy.slice(index)) !== undefined)
-      return true
+  for (const { index } of copy.matchAll(ANCHOR)) {
+    if (WORD_BEFORE.test(copy.slice(Math.max(0, index - 2), index))) continue
+    const order = orderIn(copy.slice(index))
+    if (order !== undefined && !DOUBTFUL_ORDER.test(order) && !RARE_AND_DOUBTFUL.test(order)) return true
+  }
   return findOverrides(words).found.some(({ isDoubtful }) => !isDoubtful)
 }
 
-function addOrder(copy: string, start: number, end: number, found: Candidate[]): void {
-  const speech = speechAt(copy, start, end)
+function addOrder(copy: string, { start, end, isTentative }: FoundOverride, found: Candidate[]): void {
+  const said = speechAt(copy, start, end)
+  const speech = isTentative && said === 'order' ? 'quotation' : said
   if (speech !== 'none')
     found.push({ offset: start, length: end - start, rule: 'instruction-override', isQuoted: speech === 'quotation' })
 }
@@ -319,13 +355,14 @@ function addOverrides(copy: string, found: Candidate[]): void {
   for (const { index } of copy.matchAll(ANCHOR)) {
     const window = copy.slice(index, index + ORDER_REACH)
     if (!OBJECT.test(window) || WORD_BEFORE.test(copy.slice(Math.max(0, index - 2), index))) continue
-    const length =
-      orderLength(window) ??
-      undisguised(window).reduce<number | undefined>((known, variant) => known ?? orderLength(variant), undefined)
-    if (length === undefined) continue
+    const order = [window, ...undisguised(window)].map(orderIn).find((words) => words !== undefined)
+    if (order === undefined) continue
+    const { length } = order
     const isName = NAME_AFTER.test(window.slice(0, 40)) && NAME_BEFORE.test(copy.slice(Math.max(0, index - 40), index))
     const said = isName ? 'none' : speechAt(copy, index, index + length)
-    const speech = said === 'order' && OF_A_FILE.test(window.slice(length, length + 40)) ? 'quotation' : said
+    const after = window.slice(length, length + 120)
+    const isDoubtful = DOUBTFUL_ORDER.test(order) || isRare(order, after) || isOfFile(order, after)
+    const speech = said === 'order' && isDoubtful ? 'quotation' : said
     if (speech !== 'none')
       found.push({ offset: index, length, rule: 'instruction-override', isQuoted: speech === 'quotation' })
   }
@@ -340,7 +377,11 @@ function addLapsed(copy: string, found: Candidate[]): void {
   }
 }
 
-/** The length of the order that a text begins with; undefined if it begins with none. */
+/** The order that a text begins with; undefined if it begins with none. */
+function orderIn(text: string): string | undefined {
+  const length = orderLength(text)
+  return length === undefined ? undefined : text.slice(0, length)
+}
 function orderLength(text: string): number | undefined {
   TAKE_BACK.lastIndex = 0
   const verb = TAKE_BACK.exec(text)

@@ -59,6 +59,16 @@ interface OverrideWords {
   joined?: true
   /** A word before a verb that forbids it: "do not forget". */
   negation?: string
+  /** When an order is certain. Without this field every order is; with it, any other one is only doubtful. */
+  certain?: CertainWords
+}
+interface CertainWords {
+  /** Words for instructions and rules that are given to a model. */
+  orders: string
+  /** Words that may precede an order in its clause. */
+  leads: string
+  /** Words that begin a condition after the order. */
+  conditions: string
 }
 
 const spanish: OverrideWords = {
@@ -221,6 +231,11 @@ const italian: OverrideWords = {
     'non (?:sono più valide|valgono più|si applicano più|hanno più valore|hanno più effetto)|(?:sono|vengono) (?:annullate|nulle|revocate|superate|abrogate|cancellate)',
   every: 'tutte|tutti|tue|tuoi',
   negation: 'non|mai',
+  certain: {
+    orders: 'istruzioni|direttive|regole|norme|linee guida',
+    leads: 'per favore|ora|adesso|e|poi|quindi|allora',
+    conditions: 'se|quando|qualora|per|in|nel|nella|del|della',
+  },
 }
 const dutch: OverrideWords = {
   verbs:
@@ -238,8 +253,13 @@ const dutch: OverrideWords = {
   own: 'systeemprompt|systeembericht|systeeminstructies',
   lapsed:
     '(?:gelden|tellen) (?:niet meer|niet langer)|(?:zijn|worden) (?:ongeldig|vervallen|ingetrokken|nietig|niet meer geldig|niet langer geldig)',
-  every: 'alle|je|jouw|uw',
+  every: 'alle|jouw|uw',
   negation: 'niet|nooit',
+  certain: {
+    orders: 'instructies|aanwijzingen|regels|richtlijnen|voorschriften',
+    leads: 'alsjeblieft|alstublieft|nu|en|dan|dus',
+    conditions: 'als|indien|wanneer|tenzij|voor|in|uit|over als|over indien',
+  },
 }
 const polish: OverrideWords = {
   verbs:
@@ -254,6 +274,12 @@ const polish: OverrideWords = {
     '(?:już )?nie (?:obowiązują|mają zastosowania|są ważne)|(?:są|zostają|zostały) (?:nieważne|anulowane|unieważnione|uchylone)',
   every: 'wszystkie|twoje|wszelkie',
   negation: 'nie|nigdy',
+  certain: {
+    orders:
+      'instrukcje|instrukcji|instrukcjami|zasady|zasad|zasadach|zasadami|reguły|reguł|regułach|wytyczne|wytycznych|wytycznymi|dyrektywy|dyrektyw',
+    leads: 'proszę|teraz|i|oraz|potem|więc',
+    conditions: 'jeśli|jeżeli|gdy|kiedy|dla|w|z',
+  },
 }
 const turkish: OverrideWords = {
   verbs:
@@ -267,6 +293,12 @@ const turkish: OverrideWords = {
   lapsed: '(?:artık )?(?:geçersiz|geçerli değil|geçersizdir|geçerli değildir|iptal edildi|yürürlükten kalktı)',
   every: 'tüm|bütün',
   verbLast: true,
+  certain: {
+    orders:
+      'talimatları|talimatlara|talimatlarını|talimatlarına|yönergeleri|yönergelere|yönergelerini|kuralları|kurallara|kurallarını|direktifleri|direktiflere',
+    leads: '',
+    conditions: '(?!(?:ve|sonra|ardından|şimdi|bunun yerine)(?![a-z]))[a-z]+',
+  },
 }
 const vietnamese: OverrideWords = {
   verbs:
@@ -279,6 +311,11 @@ const vietnamese: OverrideWords = {
   lapsed: 'không còn (?:hiệu lực|giá trị|áp dụng)|(?:đã|bị) (?:hủy bỏ|huỷ bỏ|vô hiệu)',
   every: 'tất cả|mọi|toàn bộ',
   negation: 'đừng|không|chớ',
+  certain: {
+    orders: 'hướng dẫn|chỉ thị|chỉ dẫn|mệnh lệnh|quy tắc|nguyên tắc',
+    leads: 'hãy|vui lòng|xin|xin hãy|và|rồi|bây giờ',
+    conditions: 'nếu|khi|trong|của|cho',
+  },
 }
 const indonesian: OverrideWords = {
   verbs:
@@ -291,6 +328,11 @@ const indonesian: OverrideWords = {
   lapsed: '(?:sudah )?tidak (?:berlaku|valid|sah)(?: lagi)?|(?:telah |sudah )?(?:dibatalkan|dicabut)',
   every: 'semua|seluruh|segala',
   negation: 'jangan|tidak|tak',
+  certain: {
+    orders: 'instruksi|perintah|petunjuk|aturan|arahan|pedoman',
+    leads: 'tolong|mohon|harap|silakan|dan|lalu|sekarang',
+    conditions: 'jika|kalau|bila|apabila|ketika|saat|untuk|pada|di|dalam|dari',
+  },
 }
 
 const overrideWords: readonly OverrideWords[] = [
@@ -311,6 +353,10 @@ const overrideWords: readonly OverrideWords[] = [
   japanese,
   korean,
 ]
+
+/** Verbs that delete and undo. */
+const DELETES =
+  /^(?:elimin|cancel|annul|borr|descart|supprim|effac|losch|streich|apag|scart|verwijder|annuleer|wis\s|schrap|usun|skasuj|anuluj|uniewazn|hapus|batal|buang|xoa|huy|удал|сотр|отмен|сброс)|(?:sil|silin|iptal et|iptal edin|gecersiz (?:kil|say))$/
 
 interface Patterns {
   /** An order to ignore what was said. */
@@ -352,6 +398,25 @@ interface Language {
   order: RegExp
   lapsed: RegExp
   every: RegExp
+  /** Whether an order between two parts of a text is certain. */
+  isCertain: (head: string, order: string, tail: string) => boolean
+  /** Whether sentences that something no longer applies are doubtful in any form. */
+  isOnlyDoubtful: boolean
+}
+/** In these languages, ordinary sentences have the form of an order: "the browser ignores the previous rules", "delete the old rules". */
+function certainty(words: OverrideWords): Language['isCertain'] {
+  const { certain, every, own, verbLast } = words
+  if (certain === undefined) return () => true
+  const whole = (list: string) => new RegExp(`(?<!\\p{L})${anyOf(list)}(?!\\p{L})`, 'u')
+  const [all, orders, itself] = [whole(every), whole(certain.orders), whole(own)]
+  const lead = new RegExp(`(?:^|[^\\p{L}\\p{N}\\s]\\s*|(?<!\\p{L})${anyOf(certain.leads)}\\s+)$`, 'u')
+  const condition = new RegExp(`^[ ,*\`_]{0,4}${anyOf(certain.conditions)}(?!\\p{L})`, 'u')
+  return (head, order, tail) => {
+    if (DELETES.test(order) && !itself.test(order)) return false
+    const named = verbLast ? head.slice(-12) + order : order
+    if (!itself.test(order) && !(all.test(named) && orders.test(order))) return false
+    return (verbLast || lead.test(head)) && !condition.test(tail)
+  }
 }
 const languageOf = (words: OverrideWords): Language => {
   const { order, lapsed } = patternsOf(words)
@@ -360,6 +425,8 @@ const languageOf = (words: OverrideWords): Language => {
     order: new RegExp(order, 'gu'),
     lapsed: new RegExp(lapsed, 'gu'),
     every: new RegExp(anyOf(words.every), 'u'),
+    isCertain: certainty(words),
+    isOnlyDoubtful: words.certain !== undefined,
   }
 }
 
@@ -375,18 +442,21 @@ const GROUPS: readonly { sign: RegExp; languages: readonly Language[]; isLatin: 
     .filter((words) => !isLatin(words))
     .map((words) => ({ sign: new RegExp(signOf(words), 'gu'), languages: [languageOf(words)], isLatin: false })),
 ]
-/** Verbs that delete, and words for messages and commands: people delete and undo these without any model. */
-const DELETES =
-  /^(?:elimin|cancel|annul|borr|descart|supprim|effac|losch|streich|apag|scart|verwijder|annuleer|wis |schrap|usun|skasuj|anuluj|uniewazn|hapus|batal|buang|xoa|huy|удал|сотр|отмен|сброс)|(?:sil|silin|iptal et|iptal edin)$/
-const RECORDS =
-  /(?<!\p{L})(?:mensaje|mensagens|messag|messaggi|nachricht|bericht|context|contesto|kontext|kontekst|konteks|ngu canh|comando|commande|commando|befehl|opdracht|polecen|komend|komut|perintah|lenh|pesan|mesaj|сообщени|команд|контекст|orden(?:es)?(?!\p{L}))/u
-const isDeletion = (words: string): boolean => DELETES.test(words) && RECORDS.test(words)
+/** Words for messages, which people delete without any model, in a sentence that ends its paragraph. */
+const MESSAGES = /(?<!\p{L})(?:mensajes|mensagens|messages|nachrichten|сообщения)(?!\p{L})/u
+const ALONE = /^[ \t]{0,4}[.!]?(?:\s{0,4}$|[ \t]{0,4}\n[ \t]{0,4}\n)/
+const isDeletion = (words: string, tail: string): boolean =>
+  DELETES.test(words) && MESSAGES.test(words) && !/s[iy]st|сист/.test(words) && ALONE.test(tail)
 
+/** Length of the text beside an order that decides whether it is one. */
+const BESIDE = 40
 /** Maximum distance between the words for "instructions" and both ends of an order. */
 const REACH = 160
 
+/** `isTentative`: the form of an order is not enough, in whatever way the words are written. */
+export type FoundOverride = Range & { isDoubtful: boolean; isTentative: boolean }
 /** A copy of the text for comparison, and the orders found in it. */
-type Overrides = { copy: string; found: (Range & { isDoubtful: boolean })[]; placeOf: (offset: number) => number }
+type Overrides = { copy: string; found: FoundOverride[]; placeOf: (offset: number) => number }
 
 /** Finds orders to ignore previous instructions in languages other than English. */
 export function findOverrides(text: string): Overrides {
@@ -398,15 +468,21 @@ export function findOverrides(text: string): Overrides {
     for (const { start, end } of windowsAround(copy, sign)) {
       const window = copy.slice(start, end)
       const signless = withoutSigns(window)
-      const see = (index: number, length: number, isDoubtful: boolean) => {
-        found.push({ start: start + index, end: start + index + length, isDoubtful })
+      const see = (index: number, length: number, isDoubtful: boolean, isTentative: boolean) => {
+        found.push({ start: start + index, end: start + index + length, isDoubtful, isTentative })
       }
       for (const variant of signless === window ? [window] : [window, signless])
-        for (const { said, order, lapsed, every } of languages) {
+        for (const { said, order, lapsed, every, isCertain, isOnlyDoubtful } of languages) {
           if (!said.test(variant)) continue
-          for (const { 0: words, index } of variant.matchAll(order))
-            see(index, words.length, isDeletion(words) && !every.test(words))
-          for (const { 0: words, index } of variant.matchAll(lapsed)) see(index, words.length, !every.test(words))
+          for (const { 0: words, index } of variant.matchAll(order)) {
+            const after = index + words.length
+            const tail = variant.slice(after, after + BESIDE)
+            const isTentative = !isCertain(variant.slice(Math.max(0, index - BESIDE), index), words, tail)
+            const isWhole = end >= copy.length || after + BESIDE < variant.length
+            see(index, words.length, isTentative || (isWhole && isDeletion(words, tail)), isTentative)
+          }
+          for (const { 0: words, index } of variant.matchAll(lapsed))
+            see(index, words.length, isOnlyDoubtful || !every.test(words), isOnlyDoubtful)
         }
     }
   }

@@ -202,9 +202,12 @@ export function findOtherSigns(copy: string): RoleFinding[] {
 const GAP = '[\\s*`"\'>#/.]{1,40}'
 const NOW = new RegExp(`(?<![\\p{L}\\p{N}_-])you(?:${GAP}are|'re)${GAP}now(?![\\p{L}\\p{N}_-])`, 'gu')
 const NEW_ROLE =
-  /^[\s*`"'>:,]{0,8}(?:(?:a|an|the|my|our)\s+(?!(?:\w+\s+)?(?:step|steps|few|bit|lot|little|member|owner|collaborator|contributor|maintainer|subscriber|proud|happy|couple|only|first|last|next)\b)\w|(?:called|named|known as|dan|stan|evil|chaos\w*|\w+gpt|\w+bot|root|admin|administrator|superuser|jailbroken|unrestricted|unbound|unlocked|uncensored|unfiltered|unshackled|liberated|roleplaying|role-playing|pretending|impersonating|simulating|no longer)\b|(?:acting|operating|functioning|speaking|working|playing|serving|answering|responding)\s+(?:as|for|the)\b|in\s+(?:\w+\s+)?(?:developer|debug|god|admin|root|jailbreak|unrestricted|dan|sudo|maintenance|unsafe|evil|opposite)\b(?!\s+(?:folder|directory|shell|account|console|dashboard|panel|section|page|menu|area|terminal|prompt|session of|of the)\b)|free\b(?!\s+(?:to\s+(?!do|say|answer|respond|act|ignore|generate)|tier|plan))|going\s+to\s+(?:act|be|pretend|roleplay|behave|respond|answer|ignore|simulate|play)\b|to\s+(?:act|be|respond|answer|obey|ignore)\b|(?:not\s+)?bound\b|exempt\b)/
+  /^[\s*`"'>:,]{0,8}(?:(?:a|an|the|my|our)\s+(?!(?:\w+\s+)?(?:step|steps|few|bit|lot|little|member|owner|collaborator|contributor|maintainer|subscriber|proud|happy|couple|only|first|last|next)\b)\w|(?:called|named|known as|dan|stan|evil|chaos\w*|\w+gpt|\w+bot|root|admin|administrator|superuser|jailbroken|unrestricted|unbound|unlocked|uncensored|unfiltered|unshackled|liberated|roleplaying|role-playing|pretending|impersonating|simulating|no longer)\b|(?:acting|operating|functioning|speaking|working|playing|serving|answering|responding)\s+(?:as|for|the)\b|in\s+(?:\w+\s+)?(?:developer|debug|god|admin|root|jailbreak|unrestricted|dan|sudo|maintenance|unsafe|evil|opposite)\b|free\b(?!\s+(?:to\s+(?!do|say|answer|respond|act|ignore|generate)|tier|plan))|going\s+to\s+(?:act|be|pretend|roleplay|behave|respond|answer|ignore|simulate|play)\b|to\s+(?:act|be|respond|answer|obey|ignore)\b|(?:not\s+)?bound\b|exempt\b)/
 const STATE =
   /^[\s*`"'>:,]{0,8}(?:ready|on|in|at|inside|logged|signed|connected|done|using|running|viewing|set|good|able|equipped|qualified|capable|eligible|entitled|up|finished|familiar|prepared|subscribed|working|looking|here|there|all|seeing|aware|part|redirected|editing|authenticated|registered|safe|welcome|free|going|back|past|almost|halfway|one|left|testing|building|developing|writing|creating|calling|targeting|following|getting|trying|debugging|browsing|tracking|importing|deploying|only|officially|fully|successfully|properly|correctly|technically|being|presented|asked|prompted|with|within|about|under|a|an|the|our|my|far|much|better|more|less|out|over|off|well)\b/
+/** A place in a program or a file system, with nothing after it in its paragraph. */
+const PLACE =
+  /^\s{1,4}in\s{1,4}the\s{1,4}(?:(?:root|admin)\s{1,4}(?:folder|directory|dashboard|page|menu|section))[ \t]{0,4}[.!]?(?:\s{0,4}$|[ \t]{0,4}\n[ \t]{0,4}\n)/
 const NOTHING = /^[\s*`"'>)\]]*(?:$|[.!?,;:)])/
 const SUBORDINATE =
   /(?<![\p{L}])(?:where(?:ver)?|what(?:ever)?|who|how|which|than|far|as|if|once|since|because|like|that|think|know|sure|given|assuming|so|like)\s+$/u
@@ -219,7 +222,8 @@ export function findRoleChanges(copy: string): RoleFinding[] {
     const head = copy.slice(Math.max(0, start - 24), start)
     const isSubordinate = SUBORDINATE.test(head)
     let verdict: ErasureDecision = 'doubtful'
-    if (NEW_ROLE.test(rest)) verdict = 'refused'
+    if (PLACE.test(rest)) verdict = 'none'
+    else if (NEW_ROLE.test(rest)) verdict = 'refused'
     else if (NOTHING.test(rest))
       verdict = isSubordinate ? 'none' : /[\p{L}\p{N}][^\S\n]*$/u.test(head) ? 'doubtful' : 'refused'
     else if (isSubordinate || STATE.test(rest)) verdict = 'none'
@@ -275,7 +279,7 @@ const NAMED =
   /\b(?:injections?|attacks?|jailbreaks?|malicious|payloads?|adversarial|hostile)\b[^\n.!?]{0,60}:\s*[^\n.!?]{0,20}$/
 /** Another text or person gives the order: "the page tells you to …". The first person gives it itself. */
 const REPORTED =
-  /(?:\b(?:says?|said|saying)\s+to\s+|\b(?:tells|told|telling|asks|asked|asking|instructs|instructed|instructing|orders|ordered|ordering|tries|tried|trying|attempts?|attempted|attempting|wants|wanted|claims|tricks|tricked|tricking|convinces|convincing|persuades|causes|causing|forces|makes|manipulates|requests?|instructions?|commands?|ways?)\s+(?:(?:you|it|them|us|the|a|an|any|its|llms?|models?|agents?|assistants?|ai|claude|chatgpt|system|reader|users?)\s+){0,4}(?:to\s+|into\s+)?|\b(?:that|which|who|they|it|models?|agents?|llms?|users?|people|attackers?|documents?|pages?)\s+(?:(?:can|may|might|could|would|will|often|sometimes|simply|also|then|always|try to|tries to)\s+){0,3}(?:(?:tell|ask|instruct|order|trick|convince|persuade|cause|force|make|manipulate|get|command)\s+(?:(?:you|it|them|us|the|a|an|any|its|llms?|models?|agents?|assistants?|ai|claude|chatgpt|system|reader)\s+){1,4}(?:to\s+|into\s+)?)?)$/
+  /(?:\b(?:if|when|whenever)\s+[^.!?\n]{1,60}\bsays?\s+to\s+|\b(?:tells|told|telling|asks|asked|asking|instructs|instructed|instructing|orders|ordered|ordering|tries|tried|trying|attempts?|attempted|attempting|wants|wanted|claims|tricks|tricked|tricking|convinces|convincing|persuades|causes|causing|forces|makes|manipulates|requests?|instructions?|commands?|ways?)\s+(?:(?:you|it|them|us|the|a|an|any|its|llms?|models?|agents?|assistants?|ai|claude|chatgpt|system|reader|users?)\s+){0,4}(?:to\s+|into\s+)?|\b(?:that|which|who|they|it|models?|agents?|llms?|users?|people|attackers?|documents?|pages?)\s+(?:(?:can|may|might|could|would|will|often|sometimes|simply|also|then|always|try to|tries to)\s+){0,3}(?:(?:tell|ask|instruct|order|trick|convince|persuade|cause|force|make|manipulate|get|command)\s+(?:(?:you|it|them|us|the|a|an|any|its|llms?|models?|agents?|assistants?|ai|claude|chatgpt|system|reader)\s+){1,4}(?:to\s+|into\s+)?)?)$/
 const FIRST_PERSON = /\b(?:i|we)(?:'m|'re|'ve|\s+am|\s+are|\s+have)?\s+(?:\w+\s+){0,4}$/
 const NEGATED =
   /\b(?:never|not|don't|dont|doesn't|cannot|can't|won't|mustn't|shouldn't|without|avoid|refuses?\s+to)\s+(?:(?:ever|simply|just|blindly|to)\s+)?$/

@@ -178,7 +178,9 @@ const isCount = (text: string, start: number): boolean => /[\w\])] = $/.test(tex
 /** A range of round numbers: `800-1200`. */
 const roundRange = /^[1-9]\d?00 ?[-–] ?[1-9]\d{1,2}00(?!\d)/
 /** The number of a release, which people also give in support. */
-const version = /^\d{1,3}\.\d{1,3}\.\d{4,6}(?![\d.])|^[1-9]\d?\.\d{1,2}\.\d\.\d{1,6}(?![\d.])/
+const version = /^\d{1,3}\.\d{1,3}\.\d{4,6}(?![\d.])/
+/** Four parts of a release with a single digit, which may also be a telephone number. */
+const release = /^[1-9]\d?\.\d{1,2}\.\d\.\d{1,6}(?![\d.])/
 
 /** The address of a page before the number that identifies it: `https://forum.host/topic/`. */
 const ofPage =
@@ -186,21 +188,27 @@ const ofPage =
 
 /** Words for numbers of programs: `hash: 15926535897`, `seed = 18612345670`. */
 const numberName =
-  /(?:^|[^A-Za-z])(?:hash|seed|prime|modulus|crc\d{0,2}|checksum|nonce|epoch|index|bits|mask|flags?|version|rev|revision|build|ticks?|nanos?|cycles|address|addr|ptr|uid|gid|pid|tid|object_?id|post_?id|item_?id|order_?id|product_?id|thread_?id)["']?\s?[:=]\s?["']?$/i
+  /(?:^|[^A-Za-z])(?:hash|seed|prime|modulus|crc\d{0,2}|checksum|nonce|epoch|bits|mask|flags?|ticks?|nanos?|cycles|ptr)["']?\s?[:=]\s?["']?$/i
+/** Functions of numbers. */
+const numberFunction =
+  /(?:^|[^\w$])(?:hash|seed|srand|rand|random|mix|mod|pow|sqrt|abs|crc\d{0,2}|checksum|bigint|u?int\d{0,2}|is_?prime)\($/i
+/** Words near a list whose numbers may be those of people: `INSERT INTO users VALUES (1, 13…, 30)`, `to: [13…, 5]`. */
+const ofPeople =
+  /(?:phone|mobile|cell|tel|sms|call|dial|contact|customer|user|people|person|member|employee|recipient|notify|send|whatsapp|wechat|insert|values|name|(?:^|[^a-z])(?:to|from|cc|who))/i
 /**
- * Whether a number in one piece, without a word for telephones before it, is an element of a list of numbers, an operand or an argument of a
- * program, or the value of a name for other numbers. It may be a telephone number all the same.
+ * Whether a number in one piece, without a word for telephones before it, is an element of a list of small integers, an operand or an argument
+ * of a function of numbers, or the value of a name for other numbers. It may be a telephone number all the same.
  */
 function mayBeInteger(text: string, start: number, end: number): boolean {
-  const before = text.slice(Math.max(0, start - 24), start)
-  if (numberName.test(before)) return true
-  const after = text.slice(end, end + 24)
-  // `[13…, 15…]`, `(7, 13…, 5)`, `f(13…)`, `a * 13…`: a list in brackets with one element, or with a name in it, may be a contact.
-  const hasNumberBefore = /\d\s{0,4},\s{0,8}$/.test(before)
-  const hasNumberAfter = /^\s{0,4},\s{0,8}-?\d/.test(after)
-  if (hasNumberBefore && (hasNumberAfter || /^\s{0,4}[\])]/.test(after))) return true
-  if (/[[(]\s{0,8}$/.test(before) && hasNumberAfter) return true
-  if (/(?:^|[^\w$])[A-Za-z_$][\w$.]{0,22}\($/.test(before) && /^\s{0,4}[),]/.test(after)) return true
+  const before = text.slice(Math.max(0, start - 120), start)
+  if (numberName.test(before.slice(-24))) return true
+  const after = text.slice(end, end + 80)
+  if (numberFunction.test(before.slice(-24))) return /^\s{0,4}[),]/.test(after)
+  // `[7, 13…, 5]`: other numbers of the list with more digits may be those of telephones.
+  const first = /[[(]\s{0,8}((?:-?\d{1,6}\s{0,4},\s{0,8}){0,12})$/.exec(before)
+  const last = /^((?:\s{0,4},\s{0,8}-?\d{1,6}){0,12})\s{0,4}[\])]/.exec(after)
+  if (first && last && `${first[1]}${last[1]}` !== '')
+    return !ofPeople.test(before.slice(Math.max(0, first.index - 48), first.index))
   return /[\w\])]\s?[*%^&|<>]=?\s?$/.test(before) && /^\s{0,4}[;)]/.test(after)
 }
 
@@ -300,5 +308,6 @@ export function nationalAt(text: string, start: number, length: number, cue: Pho
   const found = callable(text, from, groups, (digits) => !counted.test(digits) && isNationalNumber(digits))
   // A cut number after an ambiguous word is a row of numbers.
   if (found === undefined || (isAmbiguous && found.isCut)) return undefined
-  return phone(text, from, found.end, found.digits, 0.75)
+  const called = phone(text, from, found.end, found.digits, 0.75)
+  return isAmbiguous && release.test(written) ? lowConfidence(called) : called
 }

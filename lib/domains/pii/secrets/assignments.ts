@@ -246,8 +246,6 @@ const isKeyName = (text: string, start: number, end: number): boolean => {
 function mayMeanElse(keyword: string, lead: string, written: string): boolean {
   if (keyword === 'pw') return /["'][a-z]{2,3}-$/.test(lead) && /^[A-Z]+$/.test(written)
   if (keyword === 'mk') return /flag_$/.test(lead)
-  // A nonce of RFC 6455, which is in every sample of a handshake.
-  if (keyword === 'key' && /sec-websocket-$/i.test(lead)) return true
   // The name of a parameter that may also be that of an object: `?key=x`.
   if (keyword === 'key' && /[?&]$/.test(lead)) return true
   return keyword === 'key' && /(?:[a-z]Id|[_-]id)[_-]?$/.test(lead)
@@ -277,6 +275,11 @@ const unescaped = (value: string): string =>
     : value
 /** The last part of the name of a resource of Amazon: `arn:aws:secretsmanager:…:123456789012:secret:name`. */
 const resource = /:\d{12}:$/
+
+/** The end of an attribute and of its tag, and an attribute that gives its name to the text after it: `<string name="api_`. */
+const attributeEnd = /^[\w .-]{0,20}\\{0,3}["'](?:\s[^<>\n]{0,60}[^<>\n=-])?>/
+const attribute = /[\w-]\s?=\s?\\{0,3}["'][\w .-]{0,40}$/
+const nameAttribute = /(?:name|key)\s?=\s?\\{0,3}["'][\w.-]{0,40}$/i
 
 interface Written {
   start: number
@@ -362,6 +365,11 @@ export function assignedSecretAt(text: string, keyword: string, start: number): 
   if (otherName.test(lead) || resource.test(lead)) return undefined
 
   const isQuery = /[?&][\w.-]{0,40}$/.test(lead)
+  // `<span class="password">x`: the word may say how the text of the element looks.
+  const isMarked =
+    attribute.test(lead) &&
+    !nameAttribute.test(lead) &&
+    attributeEnd.test(text.slice(nameStop ?? end, (nameStop ?? end) + 90))
   const decide = (written: Written | undefined, isSentence: boolean): AssignedSecret | undefined => {
     if (written === undefined || isCode(text, written)) return undefined
     const value = unescaped(text.slice(written.start, written.end))
@@ -377,8 +385,12 @@ export function assignedSecretAt(text: string, keyword: string, start: number): 
     if (!needsKey && !isChosen(value, written.isQuoted) && !isStrong()) return undefined
     const isPublished = isPublishedValue(value)
     if (isSentence && isPublished) return undefined
+    // A nonce of RFC 6455 has 16 bytes and is in every sample of a handshake.
+    const isNonce = keyword === 'key' && value.length <= 24 && /sec-websocket-$/i.test(lead)
     const isUnsure =
       isDoubtful ||
+      isNonce ||
+      isMarked ||
       isStandIn(value) ||
       (!written.isQuoted && keyword.length < 4 && !/[?&;,][\w.-]{0,40}$/.test(lead) && isInBlob(text, start))
     return {
