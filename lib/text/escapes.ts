@@ -67,7 +67,7 @@ export const percentByte: ByteReader = (text, at) => {
   const byte = byteAt(text, at + 1)
   return byte < 0 ? undefined : { byte, end: at + 3 }
 }
-const base64Sign = /[A-Za-z0-9+/]/
+const base64Sign = /[A-Za-z0-9+/_-]/
 /** Fewer signs of Base64 may be a word. */
 const leastPadded = 16
 /**
