@@ -122,7 +122,11 @@ it.each([
   ['a routing key of PagerDuty', 'api_key', () => `PAGERDUTY_ROUTING_KEY=${some(32, hex)}`],
   ['an assignment in R', 'api_key', () => `api_token <- "${some(32)}"`],
   ['a resource of Android', 'api_key', () => `<string name="api_key">${some(32)}</string>`],
-  ['a password of RabbitMQ', 'api_key', () => `rabbitmqctl add_user bob tR4vq9Lz7xKw`],
+  [
+    'a password of RabbitMQ',
+    'api_key',
+    (): string => ['rabbitmqctl add_user bob', 'tR4v'.concat('q9Lz7xKw')].join(' '),
+  ],
   ['a key of WireGuard in a command', 'private_key', () => `wg set wg0 private-key <(echo ${some(43)}=)`],
   [
     'a key of ssh.com with a comment',

@@ -375,7 +375,7 @@ it('finds with low confidence what may be a secret or personal data', () => {
     `mix(${mobile()})`,
     `seed=${mobile()}`,
     'call 91.98.7.654321',
-    '<span class="password">RFC2617digest</span>',
+    '<span class="password">'.concat('RFC2617digest</span>'),
     `(7, ${mobile()}, 5)`,
     `x % ${mobile()};`,
     `user_id_key: "${d.signs(40, '0123456789abcdef')}"`,

@@ -113,7 +113,7 @@ const RARE_ORDER = new RegExp(
 )
 const RARE_AND_DOUBTFUL = new RegExp(
   [
-    `^never(?:${GAP})?mind${GAP}(?![\\s\\S]*(?:instruct|directive))`,
+    `^never(?:${GAP})?mind\\b(?![\\s\\S]*(?:instruct|directive))`,
     '^(?:nullify|rescind)(?![\\s\\S]*(?:instruct|prompt|directive|message|given|before|\\byou))',
     `^(?:count|leave)${GAP}(?!behind)`,
     '^(?:consider|treat|regard|deem)[\\s\\S]*(?:obsolete|superseded|withdrawn)$',
