@@ -24,13 +24,15 @@ export function RetryErasure({ run }: RetryErasureProps) {
   const reasons = useTranslations('storeProgress.refusals')
   const { refusal } = faultParts(run.fault)
   const isUnplanned = run.state === 'planning' && run.fault !== null && run.fault !== 'unavailable'
+  // Between the last poll and the click it may have continued by itself; the refetched run shows that.
+  const problem = retry.problem?.code === 'not_stuck' ? undefined : retry.problem
   const hasFailed = isUnplanned || refusal !== null || run.state === 'failed' || run.steps.some(isStuck)
   if (auditId === null || run.request_id !== null || !(hasFailed || isWaiting)) return null
   return (
     <div className="grid justify-items-start gap-2">
       {refusal !== null && <p className="text-amber">{reasons(refusal)}</p>}
       {isUnplanned && refusal === null && <p className="text-amber">{t('unplanned', { fault: run.fault ?? '' })}</p>}
-      {retry.problem && <ProblemAlert problem={retry.problem} />}
+      {problem && <ProblemAlert problem={problem} />}
       <Button tone="plain" aria-disabled={retry.isPending} onClick={() => retry.begin({ params: { id: auditId } })}>
         {retry.isPending ? common('busy') : t(hasFailed ? 'again' : 'retryNow')}
       </Button>
