@@ -18,7 +18,6 @@ export const checkHealth = operation({
   permission: 'public',
   audit: none,
   limit: 'exempt',
-  status: 200,
   output: z.object({ status: z.literal('ok') }),
 })
 
@@ -64,7 +63,6 @@ export const readOpenApi = operation({
   audit: none,
   limit: 'exempt',
   perAddress: 'page',
-  status: 200,
   output: z.record(z.string(), z.unknown()),
 })
 

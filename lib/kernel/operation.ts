@@ -78,8 +78,9 @@ export interface OperationShape {
   isOpenToDead?: true
   /** Available after a database restore even before erasures were replayed, because it returns no content. */
   isOpenBeforeReplay?: true
-  /** Which of the caller's two rate limits a request counts against; `exempt` counts against neither. */
+  /** Which of the caller's two rate limits a request counts against; `exempt` counts against neither. Default: `read` for GET, else `write`. */
   limit: 'read' | 'write' | 'exempt'
+  /** Default: 204 without an output, 201 for a POST that creates, else 200. */
   status: 200 | 201 | 202 | 204
   /** Other success statuses with the same body: 200 if it already existed, 202 if the work continues. */
   alsoStatus?: readonly (200 | 201 | 202)[]
@@ -112,8 +113,33 @@ export interface OperationShape {
 export const poolOf = ({ pool, stores, upload }: OperationShape): Pool | undefined =>
   pool ?? (stores !== undefined && upload === undefined ? 'contributions' : undefined)
 
+type Derived = 'limit' | 'status' | 'audit'
+/** An operation as its contract declares it: limit, status and audit action follow from the method, unless they are given. */
+type DeclaredOperation = Omit<OperationShape, Derived> &
+  Partial<Pick<OperationShape, 'limit' | 'status'>> & { audit: AuditRule | { resourceType: string } }
+
+const auditActions: Readonly<Record<Method, AuditAction>> = {
+  get: 'read',
+  post: 'create',
+  put: 'update',
+  patch: 'update',
+  delete: 'delete',
+}
+
+function derived({ method, limit, status, audit, output }: DeclaredOperation): Pick<OperationShape, Derived> {
+  const rule: AuditRule = 'none' in audit ? audit : { action: auditActions[method], ...audit }
+  const isCreation = method === 'post' && 'action' in rule && rule.action === 'create'
+  return {
+    limit: limit ?? (method === 'get' ? 'read' : 'write'),
+    status: status ?? (output.type === 'undefined' ? 204 : isCreation ? 201 : 200),
+    audit: rule,
+  }
+}
+
 /** Declares an operation once, for the pipeline, the API server, the route handlers, OpenAPI, the client and `kp`. */
-export const operation = <const O extends OperationShape>(shape: O): O => shape
+export const operation = <const O extends DeclaredOperation>(
+  declared: O,
+): Omit<O, Derived> & Pick<OperationShape, Derived> => ({ ...declared, ...derived(declared) })
 
 type Part<O, K extends string> = O extends Record<K, infer S extends z.ZodType> ? z.output<S> : undefined
 export interface Upload {

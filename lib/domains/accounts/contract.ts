@@ -66,8 +66,6 @@ export const readAccount = operation({
   permission: 'accounts:person',
   isOpenWithoutSecondFactor: true,
   audit: { none: 'people read their own name and role, on every page that they open' },
-  limit: 'read',
-  status: 200,
   output: z.object({ data: AccountView }),
 })
 
@@ -80,9 +78,7 @@ export const setTelemetry = operation({
     'Off: from the next request on, no usage event is sent about the person and about agents that they own or claim later, and the keys of their pseudonyms are destroyed, so that nobody can attribute earlier events. Nothing else changes.',
   permission: 'accounts:person',
   isOpenWithoutSecondFactor: true,
-  audit: { action: 'update', resourceType: 'account' },
-  limit: 'write',
-  status: 200,
+  audit: { resourceType: 'account' },
   body: z.strictObject({ enabled: z.boolean() }),
   output: z.object({ data: z.object({ enabled: z.boolean() }) }),
 })
@@ -96,8 +92,6 @@ export const changePassword = operation({
   permission: 'accounts:person',
   isOpenWithoutSecondFactor: true,
   audit: { action: 'update', resourceType: 'account' },
-  limit: 'write',
-  status: 200,
   body: z.strictObject({ current_password: z.string().min(1).max(longestPassword), new_password: NewPassword }),
   output: z.object({ data: z.object({ sessions_ended: z.number().int() }) }),
   refusals: ['rate_limited', 'wrong_state', 'step_up_required'],
@@ -113,8 +107,6 @@ export const confirmPassword = operation({
   permission: 'accounts:person',
   isOpenWithoutSecondFactor: true,
   audit: { action: 'update', resourceType: 'session' },
-  limit: 'write',
-  status: 200,
   body: z.strictObject({
     password: z.string().min(1).max(longestPassword),
     code: z.string().max(64).optional(),
@@ -132,9 +124,7 @@ export const listSessions = operation({
   description: 'Only open sessions: neither revoked nor expired.',
   permission: 'accounts:person',
   isOpenWithoutSecondFactor: true,
-  audit: { action: 'read', resourceType: 'session' },
-  limit: 'read',
-  status: 200,
+  audit: { resourceType: 'session' },
   query: z.strictObject({ cursor: Cursor.optional(), limit: PageLimit }),
   output: page(SessionView),
 })
@@ -147,10 +137,8 @@ export const revokeOtherSessions = operation({
   description: 'Their next request is rejected.',
   permission: 'accounts:person',
   isOpenWithoutSecondFactor: true,
-  audit: { action: 'delete', resourceType: 'session' },
+  audit: { resourceType: 'session' },
   deletes: { none: 'a session holds no content' },
-  limit: 'write',
-  status: 200,
   output: z.object({ data: z.object({ sessions_ended: z.number().int() }) }),
 })
 
@@ -173,8 +161,6 @@ export const listIdentities = operation({
   permission: 'accounts:person',
   isOpenWithoutSecondFactor: true,
   audit: { none: 'people read how they themselves sign in' },
-  limit: 'read',
-  status: 200,
   output: z.strictObject({ data: z.array(IdentityView) }),
 })
 
@@ -188,8 +174,6 @@ export const unlinkIdentity = operation({
   permission: 'accounts:person',
   isOpenWithoutSecondFactor: true,
   audit: { action: 'update', resourceType: 'account' },
-  limit: 'write',
-  status: 200,
   params: z.strictObject({ id: IdentityId }),
   body: z.strictObject({ password: z.string().min(1).max(longestPassword) }),
   output: z.object({ data: z.object({ sessions_ended: z.number().int() }) }),
@@ -204,10 +188,8 @@ export const revokeSession = operation({
   description: 'Its next request is rejected.',
   permission: 'accounts:person',
   isOpenWithoutSecondFactor: true,
-  audit: { action: 'delete', resourceType: 'session' },
+  audit: { resourceType: 'session' },
   deletes: { none: 'a session holds no content' },
-  limit: 'write',
-  status: 204,
   params: z.strictObject({ id: SessionId }),
   output: z.undefined(),
   refusals: ['not_found'],
@@ -239,7 +221,6 @@ export const usePasswordLink = operation({
   permission: 'public',
   audit: { action: 'update', resourceType: 'account' },
   limit: 'exempt',
-  status: 200,
   body: z.strictObject({
     code: z.string().regex(/^[0-9A-Za-z]{43}$/, 'is not a code from an email link'),
     new_password: NewPassword,
@@ -279,8 +260,6 @@ export const readNamespace = operation({
     'A project’s `group_id` and a conversation’s `threads` must begin with one of these prefixes, because erasing the project or conversation deletes them. Chosen ids of units must also begin with one, unless the id cannot be guessed.',
   permission: 'projects:read',
   audit: { none: 'the id and the prefixes of the caller’s own organization' },
-  limit: 'read',
-  status: 200,
   output,
   refusals: ['not_found'],
 })
@@ -294,9 +273,7 @@ export const assignNamespaces = operation({
   description:
     'Replaces the assigned prefixes. Prefixes of two organizations never overlap. Existing claims remain valid. The organization’s own prefix needs no assignment.',
   permission: 'accounts:admin',
-  audit: { action: 'update', ...organisation },
-  limit: 'write',
-  status: 200,
+  audit: organisation,
   params: z.strictObject({ id: OrganisationId }),
   body: z.strictObject({ namespaces: z.array(Namespace).max(20, 'must have at most 20 items') }),
   output,

@@ -45,7 +45,7 @@ export const UserDetail = UserView.extend({
 }).meta({ id: 'UserDetail' })
 export type UserDetail = z.output<typeof UserDetail>
 
-const admin = { permission: 'accounts:admin', limit: 'write' } as const
+const admin = { permission: 'accounts:admin' } as const
 const changed = { audit: { action: 'update', resourceType: 'account' } } as const
 
 const AccountId = z.string().regex(/^usr_[0-9A-Za-z]{22}$/, 'is not the id of an account')
@@ -67,9 +67,7 @@ export const listUsers = operation({
   path: '/api/admin/users',
   summary: 'List the accounts of this installation, newest first',
   permission: 'accounts:admin',
-  audit: { action: 'read', resourceType: 'account' },
-  limit: 'read',
-  status: 200,
+  audit: { resourceType: 'account' },
   query: z.strictObject({
     q: PersonSearch.optional(),
     role: z.enum(roles).optional(),
@@ -97,8 +95,6 @@ export const listOrganisations = operation({
   description: 'At most 100. Use `q` to filter.',
   permission: 'accounts:admin',
   audit: { none: 'names of organizations, to choose from' },
-  limit: 'read',
-  status: 200,
   query: z.strictObject({ q: PersonSearch.optional() }),
   output: z.strictObject({
     data: z.array(
@@ -119,9 +115,7 @@ export const readUser = operation({
   path: '/api/admin/users/{id}',
   summary: 'Get an account, with the facts that an admin is responsible for',
   permission: 'accounts:admin',
-  audit: { action: 'read', resourceType: 'account' },
-  limit: 'read',
-  status: 200,
+  audit: { resourceType: 'account' },
   params,
   output: z.strictObject({ data: UserDetail }),
   refusals: ['not_found'],
@@ -135,8 +129,7 @@ export const inviteUser = operation({
   description:
     'Creates an account without a password and sends an email in the given language with a link. The link works once and expires after seven days. A role above `person` requires an admin’s own session with a recently entered password.',
   ...admin,
-  audit: { action: 'create', resourceType: 'account' },
-  status: 201,
+  audit: { resourceType: 'account' },
   body: z
     .strictObject({
       email: PersonEmail,
@@ -165,7 +158,6 @@ export const changeRole = operation({
   needsRecentPassword: true,
   ...admin,
   ...changed,
-  status: 200,
   params,
   body: z.strictObject({ role: z.enum(roles) }),
   output,
@@ -181,7 +173,6 @@ export const deactivateUser = operation({
     'Ends the account’s sessions and invalidates its links immediately. Nobody can sign in to it. Its data is kept, and so are the person’s rights: links in privacy emails work, and requests continue. Tokens of its agents are kept, except tokens with the scope `admin`, which are revoked. Requires an admin’s own session.',
   ...admin,
   ...changed,
-  status: 200,
   params,
   output,
   refusals: ['approval_required', 'conflict', 'fenced', 'not_found', 'wrong_state'],
@@ -195,7 +186,6 @@ export const reactivateUser = operation({
   description: 'Requires an admin’s own session.',
   ...admin,
   ...changed,
-  status: 200,
   params,
   output,
   refusals: ['approval_required', 'conflict', 'fenced', 'not_found', 'wrong_state'],
@@ -208,7 +198,6 @@ export const endUserSessions = operation({
   summary: 'End all sessions of an account',
   ...admin,
   audit: { action: 'update', resourceType: 'account' },
-  status: 200,
   params,
   output: z.strictObject({ data: z.strictObject({ sessions_ended: z.number().int() }) }),
   refusals: ['not_found'],
@@ -238,7 +227,6 @@ export const removeUserFactors = operation({
   needsRecentPassword: true,
   ...admin,
   ...changed,
-  status: 200,
   params,
   output: z.strictObject({ data: z.strictObject({ factors_removed: z.number().int() }) }),
   refusals: ['approval_required', 'conflict', 'not_found'],
@@ -266,9 +254,8 @@ export const withdrawInvitationOf = operation({
   summary: 'Withdraw an invitation',
   description: 'Deletes the account, which nobody has used yet. The link in the email stops working.',
   ...admin,
-  audit: { action: 'delete', resourceType: 'account' },
+  audit: { resourceType: 'account' },
   deletes: { counts: 'accountsDeleted' },
-  status: 204,
   params,
   output: z.undefined(),
   refusals: ['fenced', 'not_found', 'wrong_state'],
@@ -293,9 +280,7 @@ export const listMembers = operation({
   summary: 'List the members of my organization, newest first',
   description: 'For managers and admins.',
   permission: 'members:person',
-  audit: { action: 'read', resourceType: 'account' },
-  limit: 'read',
-  status: 200,
+  audit: { resourceType: 'account' },
   query: z.strictObject({ q: PersonSearch.optional(), cursor: Cursor.optional(), limit: PageLimit }),
   output: page(OrganisationMember),
 })
@@ -308,9 +293,7 @@ export const inviteMember = operation({
   description:
     'For managers and admins. Creates an invitation like an admin’s, but only for the roles person and manager. At most 50 invitations per day into one organization. The response does not reveal whether an account has the email address, and the address stays available. Inviting a manager requires a recently entered password.',
   permission: 'members:person',
-  audit: { action: 'create', resourceType: 'account' },
-  limit: 'write',
-  status: 201,
+  audit: { resourceType: 'account' },
   body: z.strictObject({
     email: PersonEmail,
     name: PersonName,
@@ -329,7 +312,6 @@ export const resendMemberInvitation = operation({
   description: 'For managers and admins. The link in the previous email stops working.',
   permission: 'members:person',
   audit: { action: 'update', resourceType: 'account' },
-  limit: 'write',
   status: 202,
   params,
   output: z.strictObject({ data: OrganisationMember }),
@@ -343,10 +325,8 @@ export const withdrawMemberInvitation = operation({
   summary: 'Withdraw a member’s invitation',
   description: 'Deletes the account, which nobody has used yet. The link in the email stops working.',
   permission: 'members:person',
-  audit: { action: 'delete', resourceType: 'account' },
+  audit: { resourceType: 'account' },
   deletes: { counts: 'accountsDeleted' },
-  limit: 'write',
-  status: 204,
   params,
   output: z.undefined(),
   refusals: ['fenced', 'not_found', 'wrong_state'],

@@ -55,9 +55,7 @@ export const listProposals = operation({
   summary: 'List proposed actions that need the approval of a second admin',
   description: 'At most 100: open ones first. Closed ones are deleted 90 days after they would have expired.',
   permission,
-  audit: { action: 'read', resourceType: 'approval' },
-  limit: 'read',
-  status: 200,
+  audit: { resourceType: 'approval' },
   output: z.strictObject({ data: z.array(ProposalView) }),
 })
 
@@ -69,10 +67,8 @@ export const propose = operation({
   description:
     'For an operation that answered `approval_required`, with the same input. Within 72 hours, another admin can approve it. Then the proposer repeats the operation, which uses up the approval.',
   permission,
-  audit: { action: 'create', resourceType: 'approval' },
-  limit: 'write',
+  audit: { resourceType: 'approval' },
   needsRecentPassword: true,
-  status: 201,
   body: z.strictObject({
     operation: z.enum(approvableOperations),
     params: Part.default(null),
@@ -91,9 +87,7 @@ export const decideProposal = operation({
     'Only another admin than the proposer approves or rejects. Only the proposer withdraws, also after the approval. If its target has changed since the proposal, or the proposer is no longer an active admin, an approval closes it as `outdated`.',
   permission,
   audit,
-  limit: 'write',
   needsRecentPassword: true,
-  status: 200,
   params: z.strictObject({ id: ProposalId }),
   body: z.strictObject({ decision: z.enum(['approve', 'reject', 'withdraw']) }),
   output,
@@ -106,9 +100,7 @@ export const readApprovalSetting = operation({
   path: '/api/admin/approvals',
   summary: 'Get whether consequential actions need the approval of a second admin',
   permission,
-  audit: { action: 'read', resourceType: 'settings' },
-  limit: 'read',
-  status: 200,
+  audit: { resourceType: 'settings' },
   output: z.strictObject({ data: Setting }),
 })
 
@@ -120,10 +112,8 @@ export const changeApprovalSetting = operation({
   description:
     'Changing a role, inviting an admin or auditor, deactivating and reactivating an account, removing its second factors, changing who must have a second factor, creating and rotating tokens with the scope `admin`, creating and releasing legal holds, changing retention periods, starting a sweep, retiring a store, and turning this setting off. Needs at least two active admins. Tokens cannot do these actions then. `kp admin` on the server is not restricted.',
   permission,
-  audit: { action: 'update', resourceType: 'settings' },
-  limit: 'write',
+  audit: { resourceType: 'settings' },
   needsRecentPassword: true,
-  status: 200,
   body: z.strictObject(isOn),
   output: z.strictObject({ data: Setting }),
   refusals: ['approval_required', 'conflict', 'wrong_state'],

@@ -47,9 +47,7 @@ export const readCompliance = operation({
   description:
     'Each line is one or more checks that run against the stores during the request. Nothing is cached. A check that fails to run or takes too long returns `unknown` and does not affect the others. Returns counts, times and API terms; no content.',
   permission: 'compliance:audit',
-  audit: { action: 'read', resourceType: 'compliance' },
-  limit: 'read',
-  status: 200,
+  audit: { resourceType: 'compliance' },
   output: z.strictObject({
     data: z.strictObject({ asked_at: when, took_ms: z.number().int(), lines: z.array(LineView) }),
   }),

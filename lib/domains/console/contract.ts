@@ -62,8 +62,6 @@ export const readOverview = operation({
   audit: {
     none: 'people read counts of their own data whenever they open the console; the lists behind them are audited',
   },
-  limit: 'read',
-  status: 200,
   output: z.strictObject({
     data: z.strictObject({
       as_of: when,
@@ -146,8 +144,6 @@ export const readWork = operation({
     'Includes exports in preparation for the reader, running erasures of the reader, and erasures of messages, conversations and documents that they requested. Readers who can see all erasures also get those, and a retention sweep. The reader’s own come first, then the newest. At most 20.',
   permission: 'console:person',
   audit: { none: 'the console polls this every few seconds; each activity is audited where it starts' },
-  limit: 'read',
-  status: 200,
   output: z.strictObject({
     data: z.strictObject({ as_of: when, total: count, stuck: count, items: z.array(WorkItem).max(20) }),
   }),
@@ -161,8 +157,6 @@ export const readWaiting = operation({
   description: 'Counts for the badges of the admin pages; null if the reader cannot open the page.',
   permission: 'console:audit',
   audit: { none: 'only counts, polled repeatedly; the lists behind them are audited' },
-  limit: 'read',
-  status: 200,
   output: z.strictObject({
     data: z.strictObject({
       as_of: when,
@@ -226,8 +220,6 @@ export const readNotices = operation({
   summary: 'List what the reader should look at, the most urgent first',
   permission: 'console:audit',
   audit: { none: 'names and ids of lists that are audited when they are opened; polled repeatedly' },
-  limit: 'read',
-  status: 200,
   output: z.strictObject({ data: z.array(Notice), unread: count }),
 })
 
@@ -238,8 +230,6 @@ export const markNotices = operation({
   summary: 'Mark notifications as read',
   permission: 'console:audit',
   audit: { none: 'only which notifications the reader has read' },
-  limit: 'write',
-  status: 204,
   body: z.strictObject({ ids: z.array(z.string().max(100)).max(400) }),
   output: z.undefined(),
 })
@@ -267,9 +257,7 @@ export const searchConsole = operation({
   description:
     'For the command palette: a few results of each kind, by name, words or id. Contains only what the reader may open. Names and emails of people are found by admins, and by managers within their organization.',
   permission: 'console:person',
-  audit: { action: 'read', resourceType: 'console_search' },
-  limit: 'read',
-  status: 200,
+  audit: { resourceType: 'console_search' },
   query: z.strictObject({
     q: z.string().trim().min(1, 'must not be empty').max(200, 'must have at most 200 characters'),
   }),
@@ -285,9 +273,7 @@ export const readDashboard = operation({
   description:
     'For the overview of admins and auditors. `trend` and `since` are null for readers who may not see all privacy requests. The live checks are at /api/admin/compliance and /api/stores.',
   permission: 'console:audit',
-  audit: { action: 'read', resourceType: 'dashboard' },
-  limit: 'read',
-  status: 200,
+  audit: { resourceType: 'dashboard' },
   output: z.strictObject({
     data: z.strictObject({
       as_of: when,
@@ -358,9 +344,7 @@ export const listReaders = operation({
     'Other people, agents and jobs that opened or exported the account, its agents, its requests or one of its units and skills, by role, within 90 days. Searches and lists are not included: the audit log does not record what they showed.',
   permission: 'console:person',
   isOpenWithoutSecondFactor: true,
-  audit: { action: 'read', resourceType: 'audit' },
-  limit: 'read',
-  status: 200,
+  audit: { resourceType: 'audit' },
   output: z.strictObject({
     data: z.array(Reader).max(50),
     records: count.meta({ description: 'Number of units and skills that were considered: the newest' }),
@@ -375,9 +359,7 @@ export const readPerson = operation({
   summary: 'Get what is stored about a person: counts, agents, holds, receipts, readers and changes',
   description: 'Contains no content. The last reads and changes are those within 90 days.',
   permission: 'console:admin',
-  audit: { action: 'read', resourceType: 'account' },
-  limit: 'read',
-  status: 200,
+  audit: { resourceType: 'account' },
   params: z.strictObject({ id: z.string().regex(/^usr_[0-9A-Za-z]{22}$/, 'is not the id of an account') }),
   output: z.strictObject({
     data: z.strictObject({

@@ -45,14 +45,14 @@ const MonthlyReport = z
   .meta({ id: 'MonthlyReport' })
 export type MonthlyReport = z.output<typeof MonthlyReport>
 
-const shared = { permission: 'console:audit', limit: 'read', status: 200 } as const
+const shared = { permission: 'console:audit' } as const
 export const readReport = operation({
   ...shared,
   id: 'readReport',
   method: 'get',
   path: '/api/admin/report',
   summary: 'Get the data protection report of a month',
-  audit: { action: 'read', resourceType: 'report' },
+  audit: { resourceType: 'report' },
   query: z.strictObject({ month }),
   output: z.strictObject({ data: MonthlyReport }),
 })

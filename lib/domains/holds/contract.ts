@@ -46,9 +46,7 @@ export const createHold = operation({
   description:
     'Data under a legal hold is neither erased nor swept until the hold is released or ends. It can be changed: the version before each change is preserved until no hold covers it, and appears in the access export of its owner. The owner is told about the hold, but not its reason.',
   permission: 'holds:admin',
-  audit: { action: 'create', ...hold },
-  limit: 'write',
-  status: 201,
+  audit: hold,
   body: z.strictObject({
     kind: z.enum(holdKinds),
     target_id: TargetId,
@@ -74,9 +72,7 @@ export const listHolds = operation({
   summary: 'List legal holds, newest first',
   description: '`total` stops counting at 1,001.',
   permission: 'holds:admin',
-  audit: { action: 'read', ...hold },
-  limit: 'read',
-  status: 200,
+  audit: hold,
   query: z.strictObject({
     active: z
       .enum(['true', 'false'])
@@ -104,8 +100,6 @@ export const releaseHold = operation({
   permission: 'holds:admin',
   needsRecentPassword: true,
   audit: { action: 'update', ...hold },
-  limit: 'write',
-  status: 200,
   params: z.strictObject({ id: HoldId }),
   output,
   refusals: ['approval_required', 'conflict', 'not_found'],

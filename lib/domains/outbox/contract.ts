@@ -38,9 +38,7 @@ export const listLetters = operation({
     'waiting, failed so far, and permanently failed. Ids and counts, never recipients.',
   ].join(' '),
   permission: 'outbox:admin',
-  audit: { action: 'read', ...emailResource },
-  limit: 'read',
-  status: 200,
+  audit: emailResource,
   query: z.strictObject({
     q: z
       .string()
@@ -65,8 +63,7 @@ export const sendTest = operation({
   summary: 'Send a test email to my own address',
   description: 'Waits until the mail server has accepted or refused it. It is not tried again.',
   permission: 'outbox:admin',
-  audit: { action: 'create', ...emailResource },
-  limit: 'write',
+  audit: emailResource,
   status: 200,
   output: z.strictObject({
     data: z.strictObject({
@@ -86,9 +83,7 @@ export const readLetter = operation({
   description:
     'Links are replaced by ‹1›, ‹2› …. `links=show` reveals them in an admin’s own session, not for a token: in emails to the admin’s own verified address, in invitations that nobody has accepted, and in answers to people without an account. Links that confirm a new address are never shown. The audit entry records this, with the recipient and the purposes of the links.',
   permission: 'outbox:admin',
-  audit: { action: 'read', ...emailResource },
-  limit: 'read',
-  status: 200,
+  audit: emailResource,
   params: z.strictObject({ id: EmailFileName }),
   query: z.strictObject({ links: z.enum(['hide', 'show']).default('hide') }),
   output: z.strictObject({

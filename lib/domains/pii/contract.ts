@@ -30,8 +30,6 @@ export const scanText = operation({
     'Detects private keys and seed phrases (`block`). Detects API keys, web tokens, headers and URLs with a password, blockchain addresses, email addresses, telephone numbers, IBANs, card numbers, social security numbers and IP addresses (`redact`), each by its checksum or its form. With `strategy`, also position sizes and prices. Names and postal addresses are detected if a Presidio analyzer is connected. If it does not answer, `degraded` names it. Findings are ordered by position and do not overlap.',
   permission: 'pii:read',
   audit: { none: 'nothing is stored, and no stored data is read' },
-  limit: 'write',
-  status: 200,
   body: z.strictObject({
     text: z.string().max(maxUnits, `must have at most ${maxUnits.toLocaleString('en')} characters`),
     strategy: z.boolean().default(false),

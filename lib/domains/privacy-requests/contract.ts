@@ -141,9 +141,7 @@ export const fileRequest = operation({
     'For yourself, for one of your agents, or, as a manager, for a member of your organization. With the correct password the request is verified immediately; otherwise a link is sent to the address on file. An agent’s token verifies requests about that agent only. If a request of this kind is already open, it is returned with 200. If the open request is unconfirmed, a requester who proves their identity joins it only by requesting everything in it, and an erasure then has the grace period of their call. Otherwise the kinds that they request move from the unconfirmed request into a new request of their own. A token joins only requests by its own agent.',
   permission,
   isOpenWithoutSecondFactor: true,
-  audit: { action: 'create', ...request },
-  limit: 'write',
-  status: 201,
+  audit: request,
   body: z.strictObject({
     kinds: asked,
     grace: z.enum(graces).optional().meta({
@@ -198,9 +196,7 @@ export const listRequests = operation({
   permission,
   isOpenWithoutSecondFactor: true,
   isOpenToSuspended: true,
-  audit: { action: 'read', ...request },
-  limit: 'read',
-  status: 200,
+  audit: request,
   query: z.strictObject({
     open: z
       .enum(['true', 'false'])
@@ -221,9 +217,7 @@ export const readRequest = operation({
   permission,
   isOpenWithoutSecondFactor: true,
   isOpenToSuspended: true,
-  audit: { action: 'read', ...request },
-  limit: 'read',
-  status: 200,
+  audit: request,
   params,
   output: z.strictObject({ data: RequestDetailView }),
   refusals: ['not_found'],
@@ -234,8 +228,6 @@ const act = {
   permission,
   isOpenWithoutSecondFactor: true,
   audit: { action: 'update', ...request },
-  limit: 'write',
-  status: 200,
   params,
 } as const
 
@@ -330,10 +322,9 @@ export const planErasure = operation({
   summary: 'Preview what an erasure would delete, without deleting anything',
   permission: 'privacy:self',
   isOpenWithoutSecondFactor: true,
-  audit: { action: 'read', resourceType: 'request' },
+  audit: { resourceType: 'request' },
   // Computing a plan costs as much as preparing an erasure.
   limit: 'write',
-  status: 200,
   query: z.strictObject({ agent_id: RequestedAgentId.optional(), redact: z.enum(['true', 'false']).optional() }),
   output: z.strictObject({ data: ErasurePlanView }),
   refusals: ['not_found'],
@@ -364,9 +355,7 @@ export const fileForParticipant = operation({
   description:
     'For owners of the project, managers of its organization and admins, who confirm the identity of the participant by filing. If a person claimed the participation, the request is about their account, and a link to their address confirms it. The outcome of access and portability names the export. Restriction takes effect at once: agents of the project do not read what the participant wrote, and write nothing on their behalf. An objection restricts in the same way until an admin decides about it. A token files access, portability and erasure for participants without an account, in projects that its agent is a member of and the owner of the agent owns.',
   permission: 'participants:privacy',
-  audit: { action: 'create', ...participantErasure },
-  limit: 'write',
-  status: 201,
+  audit: participantErasure,
   params: ofParticipant,
   body: z.strictObject({
     kinds: z
@@ -415,9 +404,7 @@ export const listForParticipant = operation({
   description:
     'For owners of the project, managers of its organization and admins. The newest 100. Requests about the account of a person who claimed the participation appear only to those who filed them.',
   permission: 'participants:privacy',
-  audit: { action: 'read', ...participantErasure },
-  limit: 'read',
-  status: 200,
+  audit: participantErasure,
   params: ofParticipant,
   output: z.strictObject({ data: z.array(RequestView) }),
   refusals: ['not_found', 'forbidden'],
@@ -432,8 +419,6 @@ export const cancelForParticipant = operation({
     'Until its work begins. For the owner, manager or admin who filed it; an admin refuses a request of somebody else with the reason.',
   permission: 'participants:privacy',
   audit: { action: 'update', ...participantErasure },
-  limit: 'write',
-  status: 200,
   params: ofParticipant.extend({ id: RequestId }),
   output: z.strictObject({ data: RequestView, message: z.string() }),
   refusals: ['not_found', 'forbidden', 'wrong_state'],
@@ -447,10 +432,9 @@ export const planForParticipant = operation({
   description:
     'For owners of the project, managers of its organization and admins. Not after a person claimed the participation: the erasure is then about their account.',
   permission: 'participants:privacy',
-  audit: { action: 'read', ...participantErasure },
+  audit: participantErasure,
   // Computing a plan costs as much as preparing an erasure.
   limit: 'write',
-  status: 200,
   params: ofParticipant,
   output: z.strictObject({ data: ErasurePlanView }),
   refusals: ['not_found', 'forbidden', 'conflict'],
@@ -466,7 +450,6 @@ export const useLink = operation({
   audit: { action: 'update', resourceType: 'request' },
   // A user of a link has no session; attempts are also limited by network address.
   limit: 'read',
-  status: 200,
   body: z.strictObject({
     token: z.string().min(1).max(200),
     purpose: z.enum(['verify', 'cancel', 'address']),

@@ -89,11 +89,9 @@ const params = z.strictObject({ projectId: Id })
 const reading = {
   method: 'get',
   permission: 'projects:read',
-  audit: { action: 'read', ...project },
-  limit: 'read',
-  status: 200,
+  audit: project,
 } as const
-const writing = { permission: 'projects:write', limit: 'write' } as const
+const writing = { permission: 'projects:write' } as const
 
 export const listProjects = operation({
   ...reading,
@@ -122,8 +120,7 @@ export const createProject = operation({
   summary: 'Create a project',
   description:
     'You become its owner. `group_id` is the group of its data in a connected graph. The default is the project’s id, and no two projects share one. Any other value must begin with your organization’s prefix (GET /api/stores/namespace).',
-  audit: { action: 'create', ...project },
-  status: 201,
+  audit: project,
   body: z.strictObject({
     name: SingleLine,
     region: DataRegion.nullable().optional().meta({
@@ -157,8 +154,7 @@ export const editProject = operation({
   path: '/api/projects/{projectId}',
   summary: 'Change a project’s name, region, or the classification of its entity labels',
   description: 'For its owners.',
-  audit: { action: 'update', ...project },
-  status: 200,
+  audit: project,
   params,
   body: z
     .strictObject({
@@ -179,7 +175,7 @@ export const listProjectMembers = operation({
   id: 'listProjectMembers',
   path: '/api/projects/{projectId}/members',
   summary: 'List the members of a project, newest first',
-  audit: { action: 'read', ...member },
+  audit: member,
   params,
   query: z.strictObject({ cursor: Cursor.optional(), limit: PageLimit }),
   output: page(ProjectMember),
@@ -194,8 +190,7 @@ export const addProjectMember = operation({
   summary: 'Add a member to a project, or change their role',
   description:
     'For owners. Accepts people and agents of the project’s organization; people also by email address. An existing member gets the given role. The last owner cannot change their role.',
-  audit: { action: 'create', ...member },
-  status: 201,
+  audit: member,
   params,
   body: z
     .strictObject({
@@ -225,9 +220,8 @@ export const removeProjectMember = operation({
   summary: 'Remove a member from a project',
   description:
     'For owners, and for members who leave. Their contributions remain, and they can still erase them. The last owner cannot be removed.',
-  audit: { action: 'delete', ...member },
+  audit: member,
   deletes: { none: 'a membership holds no content' },
-  status: 204,
   params: z.strictObject({ projectId: Id, kind: z.enum(memberKinds), memberId: Id }),
   output: z.undefined(),
   refusals: ['not_found', 'forbidden', 'conflict'],

@@ -80,9 +80,7 @@ export const readRetention = operation({
   description:
     'The environment sets the periods; values set by an admin override them. Age counts from when this registry stored a unit.',
   permission: 'retention:audit',
-  audit: { action: 'read', ...retention },
-  limit: 'read',
-  status: 200,
+  audit: retention,
   output: policyOutput,
 })
 
@@ -95,9 +93,7 @@ export const editRetention = operation({
     'A preset, or days by visibility. Omitted fields remain unchanged. Only a person can set shorter periods, which are in force after 24 hours.',
   permission: 'retention:admin',
   needsRecentPassword: true,
-  audit: { action: 'update', ...retention },
-  limit: 'write',
-  status: 200,
+  audit: retention,
   body: PeriodChange,
   output: policyOutput,
   refusals: ['approval_required', 'conflict'],
@@ -111,8 +107,6 @@ export const resetRetention = operation({
   permission: 'retention:admin',
   needsRecentPassword: true,
   audit: { action: 'update', ...retention },
-  limit: 'write',
-  status: 200,
   output: policyOutput,
   refusals: ['approval_required', 'conflict'],
 })
@@ -126,7 +120,6 @@ export const dryRunRetention = operation({
   permission: 'retention:admin',
   audit: { action: 'read', ...retention },
   limit: 'read',
-  status: 200,
   body: PeriodChange.prefault({}),
   output: z.strictObject({
     data: z.strictObject({
@@ -162,8 +155,7 @@ export const sweepRetention = operation({
     'Deletes everything that expired, in batches, except data under a legal hold. Returns 200 if it finishes within ten seconds; otherwise 202 with the sweep’s URL in Location, and the sweep continues. Only one sweep runs at a time.',
   permission: 'retention:admin',
   needsRecentPassword: true,
-  audit: { action: 'create', ...sweep },
-  limit: 'write',
+  audit: sweep,
   status: 200,
   output: z.strictObject({ data: SweepView }),
   refusals: ['approval_required', 'conflict'],
@@ -176,9 +168,7 @@ export const listSweeps = operation({
   summary: 'List retention sweeps, newest first',
   description: '`total` stops counting at 1,001.',
   permission: 'retention:audit',
-  audit: { action: 'read', ...sweep },
-  limit: 'read',
-  status: 200,
+  audit: sweep,
   query: z.strictObject({ cursor: Cursor.optional(), limit: PageLimit }),
   output: page(SweepView),
 })
@@ -189,9 +179,7 @@ export const readSweep = operation({
   path: '/v1/retention/sweeps/{id}',
   summary: 'Get a sweep, with the numbers removed so far',
   permission: 'retention:audit',
-  audit: { action: 'read', ...sweep },
-  limit: 'read',
-  status: 200,
+  audit: sweep,
   params: z.strictObject({ id: SweepId }),
   output: z.strictObject({ data: SweepView }),
   refusals: ['not_found'],

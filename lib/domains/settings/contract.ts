@@ -38,9 +38,7 @@ export const readSettings = operation({
   path: '/v1/settings',
   summary: 'Get the settings that admins can change at run time',
   permission: 'settings:admin',
-  audit: { action: 'read', ...resource },
-  limit: 'read',
-  status: 200,
+  audit: resource,
   output,
 })
 
@@ -52,9 +50,7 @@ export const editSettings = operation({
   summary: 'Change settings',
   description: 'Omitted fields remain unchanged. Changes reach all processes within a second.',
   permission: 'settings:admin',
-  audit: { action: 'update', ...resource },
-  limit: 'write',
-  status: 200,
+  audit: resource,
   body: Settings.partial(),
   output,
 })

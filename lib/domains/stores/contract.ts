@@ -80,9 +80,7 @@ export const listStores = operation({
   description:
     'Checks every store during the request. A store that stored data and is switched off remains in the list. Erasures that concern it wait until it is switched on or retired.',
   permission: 'stores:audit',
-  audit: { action: 'read', ...store },
-  limit: 'read',
-  status: 200,
+  audit: store,
   output: z.strictObject({
     data: z.strictObject({
       residency: z.enum(['eu']).nullable(),
@@ -127,8 +125,6 @@ export const retireStore = operation({
     'Erasures no longer wait for this store and no longer prove anything about it. The person who confirms is responsible. If the store is used again, it is listed again.',
   permission: 'stores:admin',
   audit: { action: 'update', ...store },
-  limit: 'write',
-  status: 200,
   params: z.strictObject({ id: KnownStoreId }),
   body: z.strictObject({
     statement: z
@@ -189,8 +185,6 @@ export const searchStores = operation({
   permission: 'stores:admin',
   needsRecentPassword: true,
   audit: { action: 'read', ...store },
-  limit: 'write',
-  status: 200,
   body: z.strictObject({
     names: z
       .array(z.string().trim().min(2, 'must have at least 2 characters').max(200))

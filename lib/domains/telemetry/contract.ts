@@ -30,7 +30,5 @@ export const listTelemetryEvents = operation({
     'For everybody. Properties are words from closed lists, small whole numbers, and yes or no: no text, no ids, no amounts. An event identifies its subject by a keyed pseudonym that changes every 30 days. No events are sent about people who turned them off (`PUT /api/privacy/telemetry`), about their agents, and about people and agents whose processing is restricted or who objected.',
   permission: 'public',
   audit: { none: 'about the service itself, not about anybody' },
-  limit: 'read',
-  status: 200,
   output: z.strictObject({ data: TelemetryView }),
 })

@@ -97,9 +97,7 @@ export const readSelf = operation({
   description:
     'The agent of the token, with its limits, this token and its consent. For a person, only `account_id` is set.',
   permission: 'tokens:self',
-  audit: { action: 'read', resourceType: 'agent' },
-  limit: 'read',
-  status: 200,
+  audit: { resourceType: 'agent' },
   output: z.strictObject({
     data: z.strictObject({
       agent_id: z.string().nullable(),
@@ -149,9 +147,7 @@ export const listTokens = operation({
   description:
     'An agent sees its own tokens, a person those of the agents they own. `agent_id` selects one agent; admins can name any. `state` selects a state. For a token revoked for exceeded rate limits, the response includes the rejected requests, kept for 7 days.',
   permission: 'tokens:self',
-  audit: { action: 'read', ...resource },
-  limit: 'read',
-  status: 200,
+  audit: resource,
   query: z.strictObject({
     agent_id: AgentRef.optional(),
     state: z.enum(tokenStates).optional(),
@@ -177,9 +173,7 @@ export const createToken = operation({
   description:
     'The key is shown once. A token cannot grant a scope that it lacks, or `admin`, or a longer lifetime than its own. Revoking it also revokes tokens that it created. A person can grant `read` and `write`. The scope `admin` requires an admin’s session with a recently entered password, and expires after at most 90 days. The owner of an agent gets an email when an admin creates a token for it. Active tokens per agent: 5 (free), 20 (pro), 100 (enterprise).',
   permission: 'tokens:self',
-  audit: { action: 'create', ...resource },
-  limit: 'write',
-  status: 201,
+  audit: resource,
   body: z
     .strictObject({
       agent_id: AgentRef.optional().meta({ description: 'For a person who owns several agents, and for admins' }),
@@ -206,10 +200,8 @@ export const revokeToken = operation({
   description:
     'The token is rejected everywhere from the next request on, and so are tokens created with it, directly or through others (`revoked_reason` `issuer_revoked`). Revoking it again changes nothing.',
   permission: 'tokens:self',
-  audit: { action: 'delete', ...resource },
+  audit: resource,
   deletes: { none: 'a token holds no content' },
-  limit: 'write',
-  status: 204,
   params,
   output: z.undefined(),
   refusals: ['not_found'],
@@ -224,7 +216,6 @@ export const rotateToken = operation({
     'The new token has the name, scopes and expiry of the old one. The old token works until the overlap ends: with `0s`, it ends now. Tokens that were created with it keep working and belong to the new one. After a leak, revoke it instead. Both count towards the same limits. A token can be rotated only once. It cannot rotate a token from which it descends. A successor that an admin’s token creates ends with that token.',
   permission: 'tokens:self',
   audit: { action: 'update', ...resource },
-  limit: 'write',
   status: 201,
   params,
   body: z
@@ -252,8 +243,6 @@ export const revokeByPrefix = operation({
   description: 'For a leaked key whose token id is not known.',
   permission: 'tokens:self',
   audit: { action: 'update', ...resource },
-  limit: 'write',
-  status: 200,
   body: z.strictObject({
     key_prefix: KeyPrefix,
   }),
@@ -324,9 +313,7 @@ export const listAgents = operation({
   description:
     '`q` is part of the id, of the name, of the owner’s name or of a token’s name, or at least the first four characters of a token. Use is counted by the hour and written within about ten seconds; an agent’s is that of the tokens it still has. `total` stops counting at 1,001.',
   permission,
-  audit: { action: 'read', resourceType: 'agent' },
-  limit: 'read',
-  status: 200,
+  audit: { resourceType: 'agent' },
   query: z.strictObject({
     q: AgentRef.optional(),
     tier: z.enum(tiers).optional(),
@@ -343,9 +330,7 @@ export const readAgentUse = operation({
   summary: 'Get an agent with its tokens and their use over time',
   description: 'By hour for 24 hours or 7 days, by day (UTC) for 30 or 90 days. Lists the newest 100 tokens.',
   permission,
-  audit: { action: 'read', resourceType: 'agent' },
-  limit: 'read',
-  status: 200,
+  audit: { resourceType: 'agent' },
   params: z.strictObject({ id: AgentRef }),
   query: z.strictObject({ period: z.enum(usePeriodNames).default('24h') }),
   output: z.strictObject({
@@ -372,9 +357,7 @@ export const findToken = operation({
   summary: 'The token whose key begins with these characters',
   description: 'Shows which token a revocation by prefix ends, and which tokens it ends as well.',
   permission,
-  audit: { action: 'read', resourceType: 'token' },
-  limit: 'read',
-  status: 200,
+  audit: { resourceType: 'token' },
   query: z.strictObject({ key_prefix: KeyPrefix }),
   output: z.strictObject({
     data: TokenView.extend({
@@ -395,9 +378,7 @@ export const summariseTokens = operation({
   path: '/api/admin/tokens',
   summary: 'Get the number of agents and tokens, and their use',
   permission,
-  audit: { action: 'read', resourceType: 'token' },
-  limit: 'read',
-  status: 200,
+  audit: { resourceType: 'token' },
   output: z.strictObject({
     data: z.strictObject({
       agents: count,
@@ -417,9 +398,7 @@ export const listRevocations = operation({
   description:
     'The evidence is the rejected requests in the hour before the revocation, by the token and by tokens that share its limits through rotation. It is kept for 7 days; the audit log keeps the revocation for 90 days.',
   permission,
-  audit: { action: 'read', resourceType: 'token' },
-  limit: 'read',
-  status: 200,
+  audit: { resourceType: 'token' },
   query: z.strictObject({ agent_id: AgentRef.optional(), cursor: Cursor.optional(), limit: PageLimit }),
   output: page(
     z.strictObject({

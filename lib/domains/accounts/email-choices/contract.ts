@@ -20,7 +20,7 @@ export const EmailChoiceView = z
   .meta({ id: 'EmailChoice' })
 export type EmailChoiceView = z.output<typeof EmailChoiceView>
 
-const own = { permission: 'accounts:person', status: 200 } as const
+const own = { permission: 'accounts:person' } as const
 
 export const listEmailChoices = operation({
   ...own,
@@ -31,7 +31,6 @@ export const listEmailChoices = operation({
   description:
     'Other emails are always sent: about the security of the account and its tokens, privacy requests and their outcomes, and projects that are closed.',
   audit: { none: 'people read their own preferences' },
-  limit: 'read',
   output: z.strictObject({ data: z.array(EmailChoiceView) }),
 })
 
@@ -41,8 +40,7 @@ export const chooseEmail = operation({
   method: 'put',
   path: '/api/account/emails/{kind}',
   summary: 'Choose when I get emails of a kind',
-  audit: { action: 'update', resourceType: 'account' },
-  limit: 'write',
+  audit: { resourceType: 'account' },
   params: z.strictObject({ kind: Kind }),
   body: z.strictObject({ delivery: Delivery }),
   output: z.strictObject({ data: EmailChoiceView }),
@@ -67,7 +65,6 @@ export const readUnsubscription = operation({
   audit: { none: 'it reveals only the kind of an email that the caller has' },
   limit: 'exempt',
   perAddress: 60,
-  status: 200,
   query,
   output: z.strictObject({ data: Unsubscription }),
   refusals: ['not_found'],
@@ -84,7 +81,6 @@ export const unsubscribe = operation({
   audit: { action: 'update', resourceType: 'account' },
   limit: 'exempt',
   perAddress: 60,
-  status: 200,
   query,
   output: z.strictObject({ data: Unsubscription }),
   refusals: ['not_found', 'conflict'],

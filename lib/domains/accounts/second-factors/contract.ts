@@ -31,7 +31,6 @@ const own = {
   permission: 'accounts:person',
   isOpenWithoutSecondFactor: true,
   audit: { action: 'update', resourceType: 'account' },
-  limit: 'write',
 } as const
 
 export const listFactors = operation({
@@ -43,8 +42,6 @@ export const listFactors = operation({
   permission: 'accounts:person',
   isOpenWithoutSecondFactor: true,
   audit: { none: 'people read how they sign in themselves' },
-  limit: 'read',
-  status: 200,
   output: z.strictObject({
     data: z.strictObject({ factors: z.array(FactorView), recovery_codes: z.number().int() }),
   }),
@@ -74,7 +71,6 @@ export const confirmTotp = operation({
   path: '/api/account/factors/{id}/confirm',
   summary: 'Confirm an authenticator app with its first code',
   ...own,
-  status: 200,
   params: z.strictObject({ id: FactorId }),
   body: z.strictObject({ code: SecondFactorCode }),
   output: z.strictObject({ data: z.strictObject({ recovery_codes: RecoveryCodes }) }),
@@ -90,7 +86,6 @@ export const startPasskey = operation({
   description: 'Returns options for `navigator.credentials.create()`, valid for five minutes.',
   ...own,
   needsRecentPassword: true,
-  status: 200,
   output: z.strictObject({ data: WebAuthnJson }),
   refusals: ['conflict', 'wrong_state'],
 })
@@ -119,7 +114,6 @@ export const removeFactor = operation({
     'Without any second factor, the password alone opens a session again, and the recovery codes are deleted. The last one cannot be removed while a second factor is required.',
   ...own,
   needsRecentPassword: true,
-  status: 204,
   params: z.strictObject({ id: FactorId }),
   output: z.undefined(),
   refusals: ['not_found', 'wrong_state'],
@@ -133,7 +127,6 @@ export const renewRecoveryCodes = operation({
   description: 'The former codes stop working.',
   ...own,
   needsRecentPassword: true,
-  status: 200,
   output: z.strictObject({ data: z.strictObject({ recovery_codes: RecoveryCodes }) }),
   secrets: ['recovery_codes'],
   refusals: ['wrong_state'],
@@ -150,7 +143,6 @@ export const startPasskeySignIn = operation({
   audit: { none: 'nobody is identified yet; the sign-in itself is audited' },
   limit: 'exempt',
   perAddress: 60,
-  status: 200,
   output: z.strictObject({ data: WebAuthnJson }),
 })
 
@@ -172,7 +164,7 @@ const RequirementView = StoredFactorPolicy.extend({
 export type RequirementView = z.output<typeof RequirementView>
 
 const path = '/api/admin/second-factors'
-const admin = { permission: 'accounts:admin', status: 200 } as const
+const admin = { permission: 'accounts:admin' } as const
 const output = z.strictObject({ data: RequirementView })
 
 export const readRequirement = operation({
@@ -181,8 +173,7 @@ export const readRequirement = operation({
   method: 'get',
   path,
   summary: 'Get who must have a second factor',
-  audit: { action: 'read', resourceType: 'settings' },
-  limit: 'read',
+  audit: { resourceType: 'settings' },
   output,
 })
 
@@ -194,8 +185,7 @@ export const changeRequirement = operation({
   summary: 'Require second factors',
   description:
     'From the given time on, a session of an affected account without a second factor can only add one, and use the rights over its own data. Sessions that are already open are included. Tokens are unaffected. The caller must have a second factor. Takes effect in all processes within a second.',
-  audit: { action: 'update', resourceType: 'settings' },
-  limit: 'write',
+  audit: { resourceType: 'settings' },
   needsRecentPassword: true,
   body: z.strictObject({
     required_of: z.enum(factorRequirements),
@@ -218,7 +208,6 @@ export const remindOfRequirement = operation({
   summary: 'Remind everybody who must add a second factor',
   description: `Sends one email to each affected account with a password and without a second factor, but none to an account that was reminded within 24 hours. At most ${maxReminders} emails in one call.`,
   audit: { action: 'update', resourceType: 'settings' },
-  limit: 'write',
   output: z.strictObject({ data: z.strictObject({ reminded: count }) }),
   refusals: ['wrong_state'],
 })

@@ -42,8 +42,6 @@ export const readReceiptReadings = operation({
     'The state of the complete reading with times for each store, and the newest repetition with its signed attestation. Anyone who knows the id of the receipt can read it. Counts only.',
   permission: 'public',
   audit: { none: 'anyone who knows the id may read it, so there is no reader to name' },
-  limit: 'read',
-  status: 200,
   params: z.strictObject({ id: z.string().regex(/^rcpt_[0-9A-Za-z]{22}$/, 'is not the id of a receipt') }),
   output: z.strictObject({
     data: z
@@ -89,9 +87,7 @@ export const listCompleteReadings = operation({
   path: '/api/readings',
   summary: 'List complete readings of the connected stores, newest first',
   permission: 'erasures:audit',
-  audit: { action: 'read', resourceType: 'erasure' },
-  limit: 'read',
-  status: 200,
+  audit: { resourceType: 'erasure' },
   query: z.strictObject({ cursor: Cursor.optional(), limit: PageLimit }),
   output: page(CompleteReadingView),
 })
@@ -201,9 +197,7 @@ export const listRemainingPlaces = operation({
   summary: 'List places in connected stores where complete readings left erased words',
   description: 'Newest first. At most 100 places of each erasure and data source. Ids only.',
   permission: 'erasures:audit',
-  audit: { action: 'read', resourceType: 'erasure' },
-  limit: 'read',
-  status: 200,
+  audit: { resourceType: 'erasure' },
   query: z.strictObject({
     receipt_id: z.string().max(64).optional(),
     decision: z
@@ -225,8 +219,6 @@ export const decideRemainingPlace = operation({
     '`erase`: the next complete reading erases them, unless an author who was not erased wrote them or the place belongs to others. `keep`: they stay.',
   permission: 'erasures:admin',
   audit: { action: 'update', resourceType: 'erasure' },
-  limit: 'write',
-  status: 200,
   params: z.strictObject({ id: z.string().regex(/^plc_[0-9A-Za-z]{22}$/, 'is not the id of a place') }),
   body: z.strictObject({ decision: Decision }),
   output: z.strictObject({ data: RemainingPlace }),

@@ -28,9 +28,7 @@ export const listUndecidedReferences = operation({
   summary: 'List references that an erasure did not rename',
   description: `Records of others that contain an id of the erased person or agent but do not verifiably refer to them: records of another organization that are private or were written before the registration. They are kept unless an admin renames them. Selected by receipt id, after the erasure is carried out. Returns ids and places, no content. At most ${maxRecords.toLocaleString('en')}, and only records that were stored before the erasure.`,
   permission: 'erasures:admin',
-  audit: { action: 'read', resourceType: 'receipt' },
-  limit: 'read',
-  status: 200,
+  audit: { resourceType: 'receipt' },
   params,
   output: z.strictObject({
     data: z.array(Reference),
@@ -51,8 +49,6 @@ export const decideReferences = operation({
     '`rename`: replaces the id with the pseudonym of the erasure in these records. `restore`: replaces the pseudonym with the id of the erased agent in these records, if this erasure or a previous decision renamed them. The sealed items of the erasure ledger identify these records, but only until backups end (KP_BACKUP_DAYS). The id of a person is not restored, nor the author or approver of a version. Records that are already renamed or restored do not change.',
   permission: 'erasures:admin',
   audit: { action: 'update', resourceType: 'receipt' },
-  limit: 'write',
-  status: 200,
   params,
   body: z.strictObject({
     decision: z.enum(['rename', 'restore']),

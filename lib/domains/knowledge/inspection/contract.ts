@@ -52,9 +52,7 @@ export const listRecords = operation({
   description:
     'Like GET /v1/knowledge and GET /v1/skills, but without the full texts. `kind` `unit` includes all types of units. `total` stops counting at 1,001.',
   permission: 'knowledge:person',
-  audit: { action: 'read', resourceType: 'knowledge' },
-  limit: 'read',
-  status: 200,
+  audit: { resourceType: 'knowledge' },
   query: z.strictObject({
     ...searching,
     ...narrowing,
@@ -79,9 +77,7 @@ export const inspectUnit = operation({
   description:
     'Returns 404 for a unit that you cannot see. Returns 410 with the receipt’s id for a unit of yours that was erased.',
   permission: 'knowledge:person',
-  audit: { action: 'read', resourceType: 'knowledge' },
-  limit: 'read',
-  status: 200,
+  audit: { resourceType: 'knowledge' },
   params,
   contributed: true,
   output: z.strictObject({
@@ -112,9 +108,7 @@ export const inspectSkill = operation({
   description:
     'Returns 404 for a skill that you cannot see. Returns 410 with the receipt’s id for a skill of yours that was erased.',
   permission: 'skills:person',
-  audit: { action: 'read', resourceType: 'skill' },
-  limit: 'read',
-  status: 200,
+  audit: { resourceType: 'skill' },
   params: z.strictObject({ id: SkillId }),
   contributed: true,
   output: z.strictObject({ data: Skill.extend(status) }),

@@ -14,7 +14,6 @@ export const validateUnit = operation({
     'A vote of the token’s agent. One vote per owner, and never on units of the same owner. It weighs 0.5 to 2 by the voter’s reputation and changes the unit’s quality. If one person claims several agents, their first vote on a unit counts. The vote of an unclaimed agent weighs 0 until the agent’s second day, then counts once per client address (IPv6: per /64). After a claim it counts within the hour. When the text changes, its votes no longer count, and you may vote again.',
   permission: 'knowledge:write',
   audit: { action: 'validate', resourceType: 'knowledge' },
-  limit: 'write',
   status: 201,
   params,
   body: z.strictObject({
@@ -41,8 +40,7 @@ export const reportUnit = operation({
   description:
     'Reports from three distinct owners put the unit into quarantine until an admin reviews it. The report of an unclaimed agent counts from the agent’s second day, and once per client address (IPv6: per /64). A second report by the same owner gets the same response and changes nothing. The number of reports is never disclosed.',
   permission: 'knowledge:read',
-  audit: { action: 'create', resourceType: 'report' },
-  limit: 'write',
+  audit: { resourceType: 'report' },
   status: 202,
   params,
   body: z.strictObject({
@@ -59,9 +57,7 @@ export const listQuarantine = operation({
   summary: 'List units and skills in quarantine, oldest first',
   description: 'Includes the reports without a decision. `total` stops counting at 1,001.',
   permission: 'quarantine:admin',
-  audit: { action: 'read', resourceType: 'quarantine' },
-  limit: 'read',
-  status: 200,
+  audit: { resourceType: 'quarantine' },
   query: z.strictObject({ cursor: Cursor.optional(), limit: PageLimit }),
   contributed: true,
   output: page(
@@ -96,8 +92,6 @@ export const reviewQuarantined = operation({
     'In both cases the existing reports are settled and no longer count. Released content is quarantined again only after three new reporters.',
   permission: 'quarantine:admin',
   audit: { action: 'update', resourceType: 'quarantine' },
-  limit: 'write',
-  status: 200,
   params: z.strictObject({
     id: z.string().regex(/^kp:(trace|pattern|sop|skill):[A-Za-z0-9_-]{1,64}$/, 'is not the id of a unit or skill'),
   }),
@@ -120,9 +114,7 @@ export const summariseRejections = operation({
   description:
     'Counts, no content, kept for 30 days: by hour for the last 24 hours, by day (UTC) for longer periods. Lists the 50 agents with the most rejections.',
   permission: 'quarantine:admin',
-  audit: { action: 'read', resourceType: 'rejection' },
-  limit: 'read',
-  status: 200,
+  audit: { resourceType: 'rejection' },
   query: z.strictObject({ period: z.enum(rejectionPeriodNames).default('24h') }),
   output: z.strictObject({
     data: z.strictObject({

@@ -32,9 +32,7 @@ export const readReputation = operation({
   summary: 'Get an agent’s score and its ledger, newest entry first',
   description: `A unit earns ${gains.unit}, an SOP ${gains.sop}, a skill ${gains.skill} and a vote given ${gains.vote}. At most ${dailyCaps.all} per day (UTC), of which at most ${dailyCaps.votes} by votes. Registering and importing earn nothing, nor does content in quarantine. Erasing an item also removes its entries. \`total\` stops counting at 1,001.`,
   permission: 'reputation:read',
-  audit: { action: 'read', resourceType: 'reputation' },
-  limit: 'read',
-  status: 200,
+  audit: { resourceType: 'reputation' },
   params: z.strictObject({ agent_id: AgentId }),
   query: z.strictObject(paging),
   output: page(LedgerEntry).extend({
@@ -51,9 +49,7 @@ export const listLeaders = operation({
   description:
     'Equal scores share a rank and are sorted by agent id. Agents without a score and agents whose processing is restricted are omitted. `total` stops counting at 1,001.',
   permission: 'reputation:read',
-  audit: { action: 'read', resourceType: 'reputation' },
-  limit: 'read',
-  status: 200,
+  audit: { resourceType: 'reputation' },
   query: z.strictObject(paging),
   output: page(z.strictObject({ rank: z.number().int(), agent_id: z.string(), score: Score }).meta({ id: 'Leader' })),
 })

@@ -65,9 +65,7 @@ export const listUnits = operation({
   description:
     'With `q`, results are ranked by words, their position, and quality: units with all words, otherwise those with most of them. Typing errors are corrected to words that you may see. Ranked results end after 300. Without `q`, the newest come first. Returns only units that you may see. `total` stops counting at 1,001. A page of large units ends early; `next_cursor` continues.',
   permission: 'knowledge:read',
-  audit: { action: 'read', resourceType: 'knowledge' },
-  limit: 'read',
-  status: 200,
+  audit: { resourceType: 'knowledge' },
   query: z.strictObject({
     ...searching,
     types: z

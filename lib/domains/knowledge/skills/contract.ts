@@ -108,9 +108,7 @@ export const listSkills = operation({
   description:
     'With `q`, results are ranked by matches in name, description, tags, tools, text and files. `tags` accepts several tags, separated by commas, and returns skills that have all of them. To read SKILL.md and the files, read a single skill. Ranked results end after 500. `total` stops counting at 1,001.',
   permission: 'skills:read',
-  audit: { action: 'read', ...resource },
-  limit: 'read',
-  status: 200,
+  audit: resource,
   query: z.strictObject({ ...searching, ...narrowing, tags: TagList.optional() }),
   contributed: true,
   output: page(SkillSummary).extend({ corrected: Corrected }),
@@ -124,9 +122,7 @@ export const contributeSkill = operation({
   description: `SKILL.md with its front matter (name, description, version?, author?, license?, tags?, allowed-tools?, kp?) and at most ${maxFiles} text files, all within your tier’s unit size. All content is sanitized before it is stored: Markdown keeps its code, other files keep their exact text. \`sanitized\` lists each changed place. You can use a name only once. Errors in the front matter are reported with their line.`,
   permission: 'skills:write',
   stores: 'one record',
-  audit: { action: 'create', ...resource },
-  limit: 'write',
-  status: 201,
+  audit: resource,
   body: z
     .strictObject({ ...named, files: Files.default([]), visibility: Visibility.default('network') })
     .refine(hasOneText, oneText)
@@ -154,8 +150,6 @@ export const validateSkill = operation({
   description: 'Returns every error with its line, the warnings, and the values read from the front matter.',
   permission: 'skills:write',
   audit: { none: 'nothing is stored, and no stored data is read' },
-  limit: 'write',
-  status: 200,
   body: z
     .strictObject({ ...named, files: Files.default([]) })
     .refine(hasOneText, oneText)
@@ -185,9 +179,7 @@ export const readSkill = operation({
   description:
     'Returns 404 for a skill that you cannot see. Returns 410 with the receipt’s id for a skill of yours that was erased.',
   permission: 'skills:read',
-  audit: { action: 'read', ...resource },
-  limit: 'read',
-  status: 200,
+  audit: resource,
   params,
   contributed: true,
   output: z.strictObject({ data: Skill }),
@@ -203,9 +195,7 @@ export const correctSkill = operation({
     'Fields that are sent replace the stored ones; `files` replaces all files. With If-Match, only the version that you read is changed. A token without the scope `read` receives only the texts that it sent.',
   permission: 'skills:write',
   stores: 'bytes',
-  audit: { action: 'update', ...resource },
-  limit: 'write',
-  status: 200,
+  audit: resource,
   params,
   headers: z.object({ 'if-match': z.string().optional() }),
   body: z
@@ -226,10 +216,9 @@ export const eraseSkill = operation({
   description:
     'Erasure (GDPR art. 17) of SKILL.md and its files: they are immediately removed from all read paths. The erasure is verified and documented by a signed receipt, whose id is in X-Deletion-Receipt. With "Prefer: return=representation" the response is 200 with the receipt.',
   permission: 'skills:write',
-  audit: { action: 'delete', ...resource },
+  audit: resource,
   deletes: { by: 'erasure' },
   pool: 'erasures',
-  limit: 'write',
   status: 204,
   params,
   headers: z.object({ prefer: z.string().optional(), 'if-match': z.string().optional() }),

@@ -166,9 +166,7 @@ export const listErasures = operation({
   summary: 'List erasures of people, agents and parts of projects, newest first',
   description: '`open` counts all unfinished erasures, regardless of the query.',
   permission: 'erasures:audit',
-  audit: { action: 'read', resourceType: 'erasure' },
-  limit: 'read',
-  status: 200,
+  audit: { resourceType: 'erasure' },
   query: z.strictObject({
     state: z
       .enum([...runStates, ...runTroubles])
@@ -210,9 +208,7 @@ export const readErasure = operation({
     'By its own id, or by the id of its entry in the deletion log. For admins, auditors and the subject. For part of a project: the requester, the author of the part while its row exists, the project’s owners, and the managers of the organization.',
   permission: 'privacy:self',
   isOpenWithoutSecondFactor: true,
-  audit: { action: 'read', resourceType: 'erasure' },
-  limit: 'read',
-  status: 200,
+  audit: { resourceType: 'erasure' },
   params: z.strictObject({ id: z.string().regex(/^[\w-]{1,64}$/, 'is not the id of an erasure') }),
   output: z.strictObject({ data: ErasureDetail }),
   refusals: ['not_found'],

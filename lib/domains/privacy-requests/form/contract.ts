@@ -28,8 +28,6 @@ export const readRequestForm = operation({
   summary: 'Whether the public request form is on, and the contact for privacy questions',
   permission: 'public',
   audit: { none: 'public settings' },
-  limit: 'read',
-  status: 200,
   output: z.strictObject({
     data: z
       .strictObject({ is_on: z.boolean(), privacy_email: z.string().nullable() })
@@ -44,7 +42,7 @@ export const sendRequestForm = operation({
   summary: 'Send a privacy request without an account',
   description:
     'Sends an email with a link to the address. The request is filed when the link is confirmed within 24 hours; otherwise it is deleted. The response is the same for every address. At most three emails are sent to one address per hour; further requests are discarded without notice. `website` must be empty.',
-  audit: { action: 'create', ...request },
+  audit: request,
   status: 202,
   bodyLimit: 32_768,
   body: z.strictObject({
@@ -68,7 +66,7 @@ export const confirmRequestForm = operation({
   summary: 'Confirm the email address of a request from the form',
   description:
     'Works once, within 24 hours. The request is filed, and an email with a link to its status page is sent.',
-  audit: { action: 'create', ...request },
+  audit: request,
   status: 200,
   body: withToken,
   output: z.strictObject({
@@ -107,7 +105,6 @@ export const readFormStatus = operation({
   summary: 'Get the status of a request from the form, with the token of a link from its emails',
   description: 'A POST, so that the token does not appear in URLs and logs.',
   audit: { action: 'read', ...request },
-  status: 200,
   body: withToken,
   output: z.strictObject({ data: FormStatus }),
   refusals: ['link_spent', 'rate_limited'],
@@ -121,7 +118,6 @@ export const downloadFormCopy = operation({
   description:
     'NDJSON like the export of a participant. Only with a link that was sent after the identity was verified, within 30 days of the verification.',
   audit: { action: 'export', ...request },
-  status: 200,
   body: withToken,
   contributed: true,
   output: z.string(),
@@ -136,7 +132,6 @@ export const withdrawFormRequest = operation({
   summary: 'Withdraw a request from the form, with the token of its status page',
   description: 'Until its work begins.',
   audit: { action: 'update', ...request },
-  status: 200,
   body: withToken,
   output: z.strictObject({ data: FormStatus }),
   refusals: ['link_spent', 'wrong_state', 'rate_limited'],
@@ -169,7 +164,7 @@ export const listSuggestions = operation({
   summary: 'List accounts and participants with the confirmed address of a request from the form',
   description:
     'Suggestions only: an application reported the addresses of participants, and nobody confirmed them. Empty after the request is connected or closed.',
-  audit: { action: 'read', resourceType: 'request' },
+  audit: { resourceType: 'request' },
   limit: 'read',
   output: z.strictObject({
     data: z.strictObject({
@@ -238,9 +233,7 @@ export const listUnconfirmed = operation({
   summary: 'List requests from the form whose link an admin has to forward, oldest first',
   description: 'Empty if a mail server sends the links. At most 100.',
   permission: 'privacy:admin',
-  audit: { action: 'read', resourceType: 'request' },
-  limit: 'read',
-  status: 200,
+  audit: { resourceType: 'request' },
   output: z.strictObject({
     data: z.array(
       z
@@ -268,9 +261,7 @@ export const forwardUnconfirmed = operation({
     'The link works once, within 24 hours from now. Links that were made earlier stop working. Forward it to the address of the request only: whoever opens it confirms that address. Refused if a mail server sends the links.',
   permission: 'privacy:admin',
   audit: { action: 'update', resourceType: 'request' },
-  limit: 'write',
   needsRecentPassword: true,
-  status: 200,
   params: z.strictObject({ id: unconfirmedId }),
   output: z.strictObject({
     data: z.strictObject({

@@ -67,9 +67,7 @@ export const listAllRequests = operation({
   summary: 'List the queue of privacy requests',
   description: '`total` stops counting at 1,001.',
   permission,
-  audit: { action: 'read', ...request },
-  limit: 'read',
-  status: 200,
+  audit: request,
   query: z.strictObject({
     state: RequestStateName.optional(),
     kind: RequestKindName.optional(),
@@ -111,9 +109,7 @@ export const listMinders = operation({
   path: '/api/admin/privacy/minders',
   summary: 'List the admins who can be assigned to a request',
   permission,
-  audit: { action: 'read', resourceType: 'account' },
-  limit: 'read',
-  status: 200,
+  audit: { resourceType: 'account' },
   output: z.strictObject({ data: z.array(z.strictObject({ account_id: AccountId, name: z.string() })) }),
 })
 
@@ -123,9 +119,7 @@ export const readAnyRequest = operation({
   path: '/api/admin/privacy/requests/{id}',
   summary: 'Get a privacy request with its complete timeline',
   permission,
-  audit: { action: 'read', ...request },
-  limit: 'read',
-  status: 200,
+  audit: request,
   params,
   output: z.strictObject({ data: AdminRequestDetail }),
   refusals: ['not_found'],
@@ -141,9 +135,7 @@ export const fileForSubject = operation({
     'The verification link is sent to the address on file, regardless of the sender of the email. If a request of this kind is already open, it is returned.',
   permission,
   needsRecentPassword: true,
-  audit: { action: 'create', ...request },
-  limit: 'write',
-  status: 201,
+  audit: request,
   body: z
     .strictObject({
       kinds: z
@@ -176,8 +168,6 @@ export const actOnRequest = {
   method: 'post',
   permission,
   audit: { action: 'update', ...request },
-  limit: 'write',
-  status: 200,
   params,
   output: answered,
 } as const
@@ -289,8 +279,6 @@ export const bulkRequests = operation({
   description: 'Each request is changed in its own transaction. The response has a result for each.',
   permission,
   audit: { none: 'each changed request has its own entry' },
-  limit: 'write',
-  status: 200,
   body: z.discriminatedUnion('action', [
     z.strictObject({ action: z.literal('assign'), ids, account_id: AccountId.nullable() }),
     z.strictObject({ action: z.literal('expedite'), ids, reason: StatementText, drop_copies: DropCopies }),

@@ -14,9 +14,7 @@ export const listUndecidedThreads = operation({
   description:
     'Threads with a checkpoint that is encrypted, pickled or malformed. For the requester, owners of the project and admins. All other steps of the erasure continue without a decision.',
   permission: 'projects:read',
-  audit: { action: 'read', resourceType: 'erasure' },
-  limit: 'read',
-  status: 200,
+  audit: { resourceType: 'erasure' },
   params: z.strictObject({ id: ErasureId }),
   output: z.strictObject({
     data: z.array(
@@ -41,8 +39,6 @@ export const decideThread = operation({
     '`delete` deletes the whole thread, including messages of other authors. `retain` keeps the thread, and the receipt reports it. The requester, owners of the project and admins can decide. A requester who is neither an owner nor an admin can delete only threads without other authors.',
   permission: 'projects:write',
   audit: { action: 'update', resourceType: 'erasure' },
-  limit: 'write',
-  status: 200,
   params: z.strictObject({ id: ErasureId, threadId: ThreadId }),
   body: z.strictObject({ decision: Decision }),
   output: z.strictObject({
@@ -60,8 +56,6 @@ export const dropThread = operation({
     'The same as the decision `delete`, for admins. Deletes the whole thread, including messages of other authors.',
   permission: 'erasures:admin',
   audit: { action: 'update', resourceType: 'erasure' },
-  limit: 'write',
-  status: 200,
   params: z.strictObject({ id: ErasureId, threadId: ThreadId }),
   output: z.strictObject({
     data: z.strictObject({

@@ -15,8 +15,6 @@ export const closeProject = operation({
     'For its owners, managers of its organization, and admins. Members, and the owners of member agents, are notified immediately and 7 days and 1 day before the deletion. Until then everything can be read, exported and written as before, and reopening cancels the deletion. Then all of its data is erased in every store, with a certificate. A legal hold prevents the erasure while it lasts.',
   permission: 'projects:write',
   audit: { action: 'update', ...project },
-  limit: 'write',
-  status: 200,
   params,
   body: z
     .strictObject({
@@ -46,8 +44,6 @@ export const reopenProject = operation({
   description: 'For its owners, managers of its organization, and admins, until its erasure begins.',
   permission: 'projects:write',
   audit: { action: 'update', ...project },
-  limit: 'write',
-  status: 200,
   params,
   output: z.strictObject({ data: ProjectView }),
   secrets: ['name'],
@@ -63,8 +59,6 @@ export const exportProject = operation({
     'For its members. `ndjson`: a header line, a line `{part, …record}` for each record, and a last line with the totals. `zip`: manifest.json with counts and SHA-256, every part as JSON and as CSV, and the documents and attachments as files. It includes the project’s knowledge graph (`graph_episodes`, `graph_entities`, `graph_facts`, `graph_communities`, `graph_sagas`) without embeddings, and its threads in the checkpoint store (`checkpoints`). While data of the project is being erased, `left_out` in the header names the missing parts. For agents, parts are also missing while a participant’s processing is restricted, and so is the content that the participant wrote. An interrupted transfer is incomplete.',
   permission: 'projects:read',
   audit: { action: 'export', ...project },
-  limit: 'read',
-  status: 200,
   params,
   query: z.strictObject({ format: z.enum(projectExportFormats).default('ndjson') }),
   contributed: true,

@@ -75,8 +75,8 @@ const message = { resourceType: 'message' } as const
 const params = z.strictObject({ projectId: Id })
 const ofConversation = z.strictObject({ projectId: Id, conversationId: Id })
 const ofMessage = z.strictObject({ projectId: Id, conversationId: Id, messageId: Id })
-const reading = { method: 'get', permission: 'projects:read', limit: 'read', status: 200 } as const
-const writing = { permission: 'projects:write', limit: 'write' } as const
+const reading = { method: 'get', permission: 'projects:read' } as const
+const writing = { permission: 'projects:write' } as const
 const paging = { cursor: Cursor.optional(), limit: PageLimit }
 const Threads = z.array(ExternalReference).max(max.threads, `must have at most ${max.threads} threads`)
 
@@ -85,7 +85,7 @@ export const listConversations = operation({
   id: 'listConversations',
   path: '/api/projects/{projectId}/conversations',
   summary: 'List the conversations of a project, newest first',
-  audit: { action: 'read', ...conversation },
+  audit: conversation,
   params,
   query: z.strictObject(paging),
   contributed: true,
@@ -101,8 +101,7 @@ export const createConversation = operation({
   description:
     '`threads`: LangGraph thread_ids of the conversation, so that its erasure finds them. Its own id is included, unless you chose an id outside your organization’s namespace, or a conversation of another project has the thread. `id`: unique within the project. No two conversations share a thread. A thread must begin with your organization’s prefix (GET /api/stores/namespace) or contain the id of this project or conversation. If a thread does not contain such an id and already has checkpoints, only a manager of the organization or an admin can add it.',
   stores: 'one record',
-  audit: { action: 'create', ...conversation },
-  status: 201,
+  audit: conversation,
   params,
   body: z.strictObject({
     id: OwnId.optional(),
@@ -120,7 +119,7 @@ export const readConversation = operation({
   id: 'readConversation',
   path: '/api/projects/{projectId}/conversations/{conversationId}',
   summary: 'A conversation',
-  audit: { action: 'read', ...conversation },
+  audit: conversation,
   params: ofConversation,
   contributed: true,
   output: z.strictObject({ data: ConversationView }),
@@ -133,8 +132,7 @@ export const editConversation = operation({
   path: '/api/projects/{projectId}/conversations/{conversationId}',
   summary: 'Change a conversation’s title, or add threads',
   description: 'Threads can be added but not removed: the data in a removed thread could no longer be found.',
-  audit: { action: 'update', ...conversation },
-  status: 200,
+  audit: conversation,
   params: ofConversation,
   body: z
     .strictObject({ title: SingleLine.optional(), threads: Threads.optional() })
@@ -150,7 +148,7 @@ export const listMessages = operation({
   path: '/api/projects/{projectId}/conversations/{conversationId}/messages',
   summary: 'List the messages of a conversation',
   description: 'In chronological order, or newest first. A page ends early if its messages have more than 4 MiB.',
-  audit: { action: 'read', ...message },
+  audit: message,
   params: ofConversation,
   query: z.strictObject({ ...paging, order: z.enum(['oldest', 'newest']).default('oldest') }),
   contributed: true,
@@ -166,8 +164,7 @@ export const createMessage = operation({
   description:
     'The text is stored unchanged. `provenance`: data derived from it in other stores, if already known. Its id in the conversation’s checkpoints is recorded automatically.',
   stores: 'one record',
-  audit: { action: 'create', ...message },
-  status: 201,
+  audit: message,
   params: ofConversation,
   bodyLimit: 1024 * 1024,
   body: z.strictObject({
@@ -192,7 +189,7 @@ export const readMessage = operation({
   summary: 'Get a message, with its earlier texts',
   description:
     'An erased message returns 410 with the receipt’s id. While it is being erased, it returns 404 with `audit_id`: GET /api/erasures/{id} reports the progress.',
-  audit: { action: 'read', ...message },
+  audit: message,
   params: ofMessage,
   contributed: true,
   output: z.strictObject({ data: MessageDetail }),
@@ -206,8 +203,7 @@ export const editMessage = operation({
   summary: 'Edit a message',
   description: 'Only for its author. The previous text is stored as an edit and erased together with the message.',
   stores: 'one record',
-  audit: { action: 'update', ...message },
-  status: 200,
+  audit: message,
   params: ofMessage,
   bodyLimit: 1024 * 1024,
   body: z.strictObject({ content: MessageContent }),
@@ -224,8 +220,7 @@ export const attachFile = operation({
   summary: 'Attach a file to a message',
   description: 'Only for its author. The body is the file, at most 10 MiB. `name` is the file name, without a folder.',
   stores: 'one record',
-  audit: { action: 'create', resourceType: 'upload' },
-  status: 201,
+  audit: { resourceType: 'upload' },
   params: ofMessage,
   query: z.strictObject({ name: FileName }),
   upload: fileTypes,
@@ -239,7 +234,7 @@ export const downloadAttachment = operation({
   id: 'downloadAttachment',
   path: '/api/projects/{projectId}/conversations/{conversationId}/messages/{messageId}/attachments/{attachmentId}',
   summary: 'Download a file of a message',
-  audit: { action: 'read', resourceType: 'attachment' },
+  audit: { resourceType: 'attachment' },
   params: z.strictObject({ ...ofMessage.shape, attachmentId: Id }),
   contributed: true,
   output: z.string(),

@@ -31,14 +31,14 @@ export type DocumentView = z.output<typeof DocumentView>
 const document = { resourceType: 'document' } as const
 const params = z.strictObject({ projectId: Id })
 const ofDocument = z.strictObject({ projectId: Id, documentId: Id })
-const reading = { method: 'get', permission: 'projects:read', limit: 'read', status: 200 } as const
+const reading = { method: 'get', permission: 'projects:read' } as const
 
 export const listDocuments = operation({
   ...reading,
   id: 'listDocuments',
   path: '/api/projects/{projectId}/documents',
   summary: 'List the documents and artifacts of a project, newest first',
-  audit: { action: 'read', ...document },
+  audit: document,
   params,
   query: z.strictObject({ kind: z.enum(projectDocumentKinds).optional(), cursor: Cursor.optional(), limit: PageLimit }),
   contributed: true,
@@ -54,9 +54,7 @@ export const addDocument = operation({
     'The body is the file, at most 50 MiB. `name` is the file name, without a folder. Text (text/*, application/json; UTF-8) is also stored in chunks of at most 2,000 characters. A document derived from a message (`made_from`) is erased with that message. A rejected upload stores nothing.',
   permission: 'projects:write',
   stores: 'one record',
-  audit: { action: 'create', resourceType: 'upload' },
-  limit: 'write',
-  status: 201,
+  audit: { resourceType: 'upload' },
   params,
   query: z.strictObject({
     name: FileName,
@@ -91,7 +89,7 @@ export const readDocument = operation({
   id: 'readDocument',
   path: '/api/projects/{projectId}/documents/{documentId}',
   summary: 'A document',
-  audit: { action: 'read', ...document },
+  audit: document,
   params: ofDocument,
   contributed: true,
   output: z.strictObject({ data: DocumentView }),
@@ -102,7 +100,7 @@ export const downloadDocument = operation({
   id: 'downloadDocument',
   path: '/api/projects/{projectId}/documents/{documentId}/content',
   summary: 'Download a document',
-  audit: { action: 'read', ...document },
+  audit: document,
   params: ofDocument,
   contributed: true,
   output: z.string(),
