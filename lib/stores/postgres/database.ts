@@ -130,17 +130,18 @@ export function openDatabase(
   { max = 10, longest = 15_000, patience = 5_000, isGuarded = false, directUrl }: DatabaseOptions = {},
 ): Database {
   const isPooled = directUrl !== undefined && directUrl !== url
-  const pool = openPool(url, { max, longest, patience, isPooled })
-  const direct = isPooled ? openPool(directUrl, { max: Math.ceil(max / 2), longest, patience }) : undefined
+  let lost = 0
+  const opened = (...how: Parameters<typeof openPool>) =>
+    openPool(...how).on('connect', (client) => client.on('error', () => lost++))
+  const pool = opened(url, { max, longest, patience, isPooled })
+  const direct = isPooled ? opened(directUrl, { max: Math.ceil(max / 2), longest, patience }) : undefined
   // A frozen server is refused within two seconds. A longer patience than usual means a slow machine.
   const limits = { slow: Math.max(400, patience * 0.08), probe: Math.max(600, patience * 0.12) }
   const watched = breaker(pool, limits)
   const sessions = sessionPools((onConnect) => {
-    const own = openPool(directUrl ?? url, { max: Math.ceil(max / 2), min: 1, longest, patience, onConnect })
+    const own = opened(directUrl ?? url, { max: Math.ceil(max / 2), min: 1, longest, patience, onConnect })
     return { pool: own, watched: breaker(own, limits) }
   })
-  let lost = 0
-  pool.on('connect', (client) => client.on('error', () => lost++))
   const inTransaction = new AsyncLocalStorage<boolean>()
   const opening = new AsyncLocalStorage<OpeningTransaction>()
   const prisma = new PrismaClient({

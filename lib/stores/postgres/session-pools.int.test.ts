@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
 import { withConnection } from './connection.ts'
 import { type Database, openDatabase } from './database.ts'
@@ -72,4 +72,22 @@ test('after the database is closed, statements with settings are refused', async
 
 test('inside a transaction, a second connection is refused in development', async () => {
   await expect(db.transaction(async () => db.withSettings(settings)(read, []))).rejects.toThrow(/second connection/)
+})
+
+test('lostConnections counts a lost connection of every pool, also of the direct ones beside a pooler', async () => {
+  const direct = new URL(database.appUrl)
+  direct.searchParams.set('application_name', 'direct')
+  const several = openDatabase(database.appUrl, { max: 2, directUrl: direct.href })
+  onTestFinished(() => several.close())
+  const pidOf = 'SELECT pg_backend_pid() AS pid'
+  const client = await several.session()
+  const [{ pid: ofSession }] = (await client.query(pidOf)).rows
+  client.release()
+  const [ofSettings] = await several.withSettings(settings)(pidOf, [])
+  const [ofPool] = await several.query<{ pid: number }>(undefined, pidOf)
+  for (const [n, pid] of [ofSession, ofSettings?.pid, ofPool?.pid].entries()) {
+    expect(several.lostConnections()).toBe(n)
+    await withConnection(database.ownerUrl, (owner) => owner.query('SELECT pg_terminate_backend($1)', [pid]))
+    await expect.poll(() => several.lostConnections(), { timeout: 60_000 }).toBe(n + 1)
+  }
 })

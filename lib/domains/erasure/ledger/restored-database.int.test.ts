@@ -1,17 +1,20 @@
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { runJobsAfterReplay } from '#lib/jobs/after-restore.ts'
 import type { RunnableJob } from '#lib/kernel/job.ts'
 import { operator } from '#lib/operator/operator.ts'
+import { fileLedger } from '#lib/stores/ledger/ledger.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
-import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { type TestApp, testApp, testSecret } from '#lib/testing/app.ts'
 import { backupOf } from '#lib/testing/backup.ts'
 import type { TestDatabase } from '#lib/testing/database.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { type Issued, issuedAgent, signedIn } from '#lib/testing/people.ts'
 import { trace } from '#lib/testing/units.ts'
+import { executedErasures } from './ledger-history.ts'
+import { restoredDatabase } from './restored-database.ts'
 
 interface Erased {
   agent: Issued
@@ -136,6 +139,34 @@ describe('a database restored from a backup that is older than an erasure', () =
     expect((await app.fetch('GET', '/ready')).status).toBe(503)
     await operator(app.app).replayErasures()
     await expect.poll(() => served(app), { timeout: 60_000 }).toEqual(erasedAll)
+  })
+
+  it('is compared after a lost connection before the first response, although a replay of unfinished erasures runs', async () => {
+    const app = await open(backup)
+    const ledger = fileLedger(app.app.env.KP_LEDGER_URL ?? '', { secret: () => testSecret })
+    let [lost, known] = [0, [...(await executedErasures(ledger))]]
+    expect(known).toHaveLength(2)
+    const [begun, isOver] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const counted = vi.spyOn(app.db, 'lostConnections').mockImplementation(() => lost)
+    onTestFinished(() => counted.mockRestore())
+    const restored = restoredDatabase({
+      db: app.db,
+      ledger,
+      replaysByItself: true,
+      repeated: { read: async () => known },
+      replay: async () => {
+        begun.resolve()
+        await isOver.promise
+        throw new Error('the store is still down')
+      },
+    })
+    await restored.admit()
+    await begun.promise
+    await restored.admit()
+    // The server that answers now does not know of these erasures, and no run locks their data.
+    ;[lost, known] = [1, []]
+    await expect(restored.admit()).rejects.toMatchObject({ code: 'unavailable' })
+    isOver.resolve()
   })
 
   it('is served while one erasure cannot finish, except the data of that erasure', async () => {

@@ -104,18 +104,25 @@ export function restoredDatabase({
 }) {
   const compare = compareWithLedger(db, ledger)
   let last: LedgerStatus | undefined
-  let checking: { lost: number; result: Promise<LedgerStatus> } | undefined
+  let checking: { lost: number; compared: Promise<LedgerStatus>; result: Promise<LedgerStatus> } | undefined
+  let comparisons: Promise<unknown> = Promise.resolve()
   let isReplaying = false
   let replayed = Number.NEGATIVE_INFINITY
   let reported = { closing: 0, alterations: 0 }
 
-  async function remaining(): Promise<LedgerStatus> {
+  async function compareNow(): Promise<LedgerStatus> {
     const lost = db.lostConnections()
     const { missing, ...comparison } = await compare()
     const running = new Set(missing.length > 0 ? await repeated.read() : [])
     const closing = missing.filter((id) => !running.has(id)).length
     last = { ...comparison, at: performance.now(), lost, closing, unfinished: missing.length - closing }
     return last
+  }
+  /** One at a time: one that began before a connection was lost may ask the former server, so the next one follows it. */
+  function remaining(): Promise<LedgerStatus> {
+    const result = comparisons.then(compareNow)
+    comparisons = result.catch(() => {})
+    return result
   }
   async function replayNow(): Promise<void> {
     isReplaying = true
@@ -129,10 +136,11 @@ export function restoredDatabase({
     }
   }
 
-  async function check(): Promise<LedgerStatus> {
-    let found = await remaining()
+  async function replayAfter(compared: Promise<LedgerStatus>): Promise<LedgerStatus> {
+    let found = await compared
     const pause = found.closing > 0 ? betweenReplays : betweenRetries
-    if (found.closing + found.unfinished > 0 && replaysByItself && performance.now() - replayed > pause) {
+    const isDue = !isReplaying && performance.now() - replayed > pause
+    if (found.closing + found.unfinished > 0 && replaysByItself && isDue) {
       await replayNow()
       found = await remaining()
     }
@@ -141,17 +149,17 @@ export function restoredDatabase({
     reported = found
     return found
   }
-  const checked = (): Promise<LedgerStatus> => {
+  /** The running check, if no connection was lost since it began, or a new one. Its comparison ends before a replay begins. */
+  const check = () => {
     const lost = db.lostConnections()
-    if (checking?.lost === lost) return checking.result
-    // A check that began before the loss may have asked the former server.
-    const former = checking?.result.catch(() => {})
-    const result = (former === undefined ? check() : former.then(check)).finally(() => {
+    if (checking?.lost === lost) return checking
+    const compared = remaining()
+    const result = replayAfter(compared).finally(() => {
       if (checking?.result === result) checking = undefined
     })
     result.catch(() => {}) // a caller that has stopped waiting does not handle it
-    checking = { lost, result }
-    return result
+    checking = { lost, compared, result }
+    return checking
   }
   const refusal = (missing: number): Problem =>
     new Problem('unavailable', { detail: refusedDetail(missing), headers: { 'Retry-After': '10' } })
@@ -162,7 +170,7 @@ export function restoredDatabase({
      * @throws Problem `unavailable` when the database does not answer
      */
     async state(): Promise<ReplayState> {
-      const { closing: missing, unfinished, alterations, isRead: isCompared } = await checked()
+      const { closing: missing, unfinished, alterations, isRead: isCompared } = await check().result
       return { missing, unfinished, alterations, isCompared, ...(missing > 0 && { detail: refusedDetail(missing) }) }
     },
     /**
@@ -172,15 +180,17 @@ export function restoredDatabase({
     async admit(): Promise<void> {
       const isSameServer = last?.lost === db.lostConnections()
       const age = last === undefined || !isSameServer ? Number.POSITIVE_INFINITY : performance.now() - last.at
-      if (last?.closing === 0 && (age < trustedFor || isReplaying)) {
-        if (age > freshFor) checked().catch(() => {})
+      if (last?.closing === 0 && (age < trustedFor || (isReplaying && isSameServer))) {
+        if (age > freshFor) check()
         return
       }
       if (last !== undefined && last.closing > 0 && (age < freshFor || checking)) throw refusal(last.closing)
-      const running = checked()
+      const { compared, result } = check()
       // Waits for a first comparison and for one after a lost connection, however long it takes, but not for a replay.
-      const found = await Promise.race([running, delay(replayPatience, undefined, { ref: false })])
-      const missing = found?.closing ?? (last?.closing || (await running).closing)
+      const { closing } = await compared
+      if (closing === 0) return
+      const replayedAll = await Promise.race([result, delay(replayPatience, undefined, { ref: false })])
+      const missing = replayedAll?.closing ?? closing
       if (missing > 0) throw refusal(missing)
     },
   }
