@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { testDatabase } from '#lib/testing/database.ts'
-import { type Issued, issuedAgent } from '#lib/testing/people.ts'
+import { type Issued, issuedAgent, signedIn } from '#lib/testing/people.ts'
 import { type TcpProxy, tcpProxy } from '#lib/testing/tcp-proxy.ts'
 import { trace } from '#lib/testing/units.ts'
 
@@ -16,7 +16,22 @@ beforeAll(async () => {
   const database = await testDatabase()
   proxy = await tcpProxy(database.appUrl)
   const waits = { connection: 1_000, limits: 60_000, erasure: 120_000, admission: 60_000 }
-  test = await testApp({}, { ...database, appUrl: proxy.url }, { waits })
+  test = await testApp(
+    {},
+    { ...database, appUrl: proxy.url },
+    {
+      waits,
+      // As Next answers a page that fails.
+      pages: (app) => async (request, response) => {
+        const isShown = await app.asPerson(request.headers.cookie ?? '', app.accounts.me).then(
+          () => true,
+          () => false,
+        )
+        response.statusCode = isShown ? 200 : 500
+        response.end('a page')
+      },
+    },
+  )
   agent = await issuedAgent(test, ['read', 'write'], { tier: 'enterprise' })
   const erased = await test.fetch('DELETE', `/v1/knowledge/${await idOf()}`, { token: agent.token })
   receipt = erased.headers.get('x-deletion-receipt') ?? ''
@@ -93,10 +108,14 @@ it('a frozen database: after the first timeouts every operation returns 503 imme
   expect((await test.fetch('DELETE', `/v1/knowledge/${id}`, { token: agent.token })).status).not.toBe(503)
 })
 
-it('a pool without a free connection: operations return 503', async () => {
+it('a pool without a free connection: operations and pages return 503', async () => {
   const id = await idOf()
+  const { cookie } = await signedIn(test)
+  expect((await test.fetch('GET', '/overview', { cookie })).status).toBe(200)
   const { pool } = test.db
   const taken = await Promise.all(Array.from({ length: 10 }, () => pool.connect()))
+  const refused = await test.fetch('GET', '/overview', { cookie })
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '2'])
   await expectRefused(id)
   for (const one of taken) one.release()
   await isBack()

@@ -13,7 +13,7 @@ import { operation } from '#lib/kernel/operation.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { UseCase } from '#lib/kernel/use-case.ts'
 import type { ApiRequest, ApiResponse } from './api-request.ts'
-import { clientAddresses, headerText } from './client-sockets.ts'
+import { clientAddresses, headerText, pageFaults } from './client-sockets.ts'
 import { compressed } from './compression.ts'
 import { type Handle, plainHeaders, refusalResponse } from './handle.ts'
 import { type createMcp, mcpPath, resourceMetadataPaths } from './mcp/endpoint.ts'
@@ -271,6 +271,18 @@ function operationRouter(useCases: readonly UseCase[]) {
   }
 }
 
+/** Changes the status of a page from 500 to 503 if it failed because a store does not answer. */
+function reportUnavailable(response: ServerResponse, fault: { isUnavailable: boolean }): void {
+  const { writeHead } = response
+  Object.assign(response, {
+    writeHead(status: number, ...rest: unknown[]): unknown {
+      const isUnavailable = status === 500 && fault.isUnavailable
+      if (isUnavailable) response.setHeader('Retry-After', '2')
+      return Reflect.apply(writeHead, response, [isUnavailable ? 503 : status, ...rest])
+    },
+  })
+}
+
 /**
  * The API server: responds to operations before Next sees the request, and passes all other requests to Next. `max`: see {@link
  * patience}.
@@ -298,7 +310,9 @@ export function createApiServer(
     // Built files: scripts, styles and fonts.
     const closed = path.startsWith('/_next/') ? undefined : await admitPage().then(() => undefined, closedPage)
     if (closed) return send(response, closed, isHead, max)
-    return clientAddresses.run(address, () => pages(request, response))
+    const fault = { isUnavailable: false }
+    reportUnavailable(response, fault)
+    return clientAddresses.run(address, () => pageFaults.run(fault, () => pages(request, response)))
   }
 
   return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {

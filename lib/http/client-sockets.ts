@@ -7,6 +7,9 @@ import { clientAddress, type TrustedProxies } from '#lib/access/client-address.t
 /** The client's address for Next's pages and routes, which have no access to the socket. */
 export const clientAddresses = new AsyncLocalStorage<string>()
 
+/** Set by a page request that fails because a store does not answer. Next reports every failed page as an internal error. */
+export const pageFaults = new AsyncLocalStorage<{ isUnavailable: boolean }>()
+
 /** Several lines of one header form one list (RFC 9110 §5.3). */
 export const headerText = (header: string | string[] | undefined): string | null =>
   header === undefined ? null : Array.isArray(header) ? header.join(', ') : header

@@ -20,11 +20,12 @@ import { logFault } from '#lib/kernel/fault-log.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { memoize } from '#lib/kernel/memoize.ts'
 import type { RawInput } from '#lib/kernel/operation.ts'
+import { Problem } from '#lib/kernel/problem.ts'
 import type { UseCase } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { asProblem } from '#lib/stores/postgres/problems.ts'
 import { admissionPools } from './admission.ts'
-import { clientAddresses, followClientSockets } from './client-sockets.ts'
+import { clientAddresses, followClientSockets, pageFaults } from './client-sockets.ts'
 import { createHandle } from './handle.ts'
 import { createMcp } from './mcp/endpoint.ts'
 import type { Metrics } from './metrics.ts'
@@ -61,8 +62,12 @@ export interface EntryPointDeps {
 /** Per address: pages, the OpenAPI document and unknown addresses of the API. An office behind one address opens fewer. */
 const pagesPerMinute = 3_000
 
-const refusedByDatabase = (error: unknown): never => {
-  throw asProblem(error)
+/** @throws the error as a problem, which a page request notes for its status */
+function refuse(error: unknown): never {
+  const problem = asProblem(error)
+  const fault = pageFaults.getStore()
+  if (fault && Problem.is(problem) && problem.code === 'unavailable') fault.isUnavailable = true
+  throw problem
 }
 
 /** Everything through which requests arrive: route handlers, the API server, pages and sign-in. */
@@ -139,21 +144,24 @@ export function createEntryPoints(deps: EntryPointDeps) {
       input: Partial<RawInput> = {},
       view?: PageView,
     ): Promise<unknown> {
-      await restored.admit()
-      const caller = await access.identify(
-        { headers: { get: (name) => (name === 'cookie' ? cookies : null) } },
-        address(),
-        useCase.operation,
-      )
-      const ctx: Context = {
-        actor: caller.actor,
-        ip: address(),
-        requestId: newId('req'),
-        pipeline: view ? auditedOnce(pipeline, view) : pipeline,
-        now: clock.now(),
+      const run = async () => {
+        await restored.admit()
+        const caller = await access.identify(
+          { headers: { get: (name) => (name === 'cookie' ? cookies : null) } },
+          address(),
+          useCase.operation,
+        )
+        const ctx: Context = {
+          actor: caller.actor,
+          ip: address(),
+          requestId: newId('req'),
+          pipeline: view ? auditedOnce(pipeline, view) : pipeline,
+          now: clock.now(),
+        }
+        const given = { params: {}, query: {}, headers: {}, body: undefined, ...input }
+        return (await useCase.execute(ctx, given)).body
       }
-      const given = { params: {}, query: {}, headers: {}, body: undefined, ...input }
-      return (await useCase.execute(ctx, given).catch(refusedByDatabase)).body
+      return run().catch(refuse)
     },
   }
 }
