@@ -8,6 +8,7 @@ import { z } from 'zod'
 import { commandFiles } from '#bin/kp/commands.ts'
 import { placeVariables } from '#lib/config/env.ts'
 import { agentDocumentKinds } from '#lib/domains/agents/life/rules.ts'
+import { tierLimits } from '#lib/domains/tokens/rules.ts'
 import type { Actor } from '#lib/kernel/context.ts'
 import { doors, guardedEffects, isInPerson, isOpenToLent, withoutEffect } from '#lib/kernel/effects.ts'
 import { newId } from '#lib/kernel/ids.ts'
@@ -278,6 +279,16 @@ describe('a credential that an admin makes for somebody else', () => {
 })
 
 describe('data of others', () => {
+  // A limit must not hide that a call is allowed.
+  const { pro, enterprise } = tierLimits
+  const limits = { pro: { ...pro }, enterprise: { ...enterprise } }
+  beforeAll(() => {
+    for (const tier of [pro, enterprise]) Object.assign(tier, { reads: 1_000_000, writes: 1_000_000 })
+  })
+  afterAll(() => {
+    Object.assign(pro, limits.pro)
+    Object.assign(enterprise, limits.enterprise)
+  })
   /** What a request of somebody else must not change: content, its readers, its owner, its project, requests and restrictions. */
   const retained = `SELECT 'unit ' || id || ' ' || agent_id || ' ' || visibility || ' ' || md5(document::text) AS row FROM units
     UNION ALL SELECT 'skill ' || id || ' ' || agent_id || ' ' || visibility || ' ' || md5(document::text) FROM skills
@@ -355,7 +366,7 @@ describe('data of others', () => {
           ...credential,
           ...(one.method !== 'delete' && { body: valid[one.id] ?? {} }),
         })
-        expect(status, one.id).not.toBe(500)
+        expect([429, 500], one.id).not.toContain(status)
         if (status === 422 && one.id in valid) invalid.add(one.id)
       }
       const after = await state()
