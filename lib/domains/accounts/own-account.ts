@@ -214,9 +214,11 @@ const list = (db: Database) =>
     }
   })
 
-const revokeOthers = () =>
+/** Ending a session means that somebody else may have used it: tokens that it created no longer prove that the person agrees. */
+const revokeOthers = ({ requireOwner }: Pick<AccountsDeps, 'requireOwner'>) =>
   mutation(revokeOtherSessions, async (ctx) => {
     const ended = await endSessions(ctx.tx, accountOf(ctx), ctx.now, ctx.actor.sessionId)
+    await requireOwner(ctx.tx, accountOf(ctx))
     return {
       resourceId: accountOf(ctx),
       details: { sessions_ended: ended },
@@ -224,21 +226,22 @@ const revokeOthers = () =>
     }
   })
 
-const revokeOne = () =>
+const revokeOne = ({ requireOwner }: Pick<AccountsDeps, 'requireOwner'>) =>
   mutation(revokeSession, async (ctx, { params: { id } }) => {
     const { count } = await ctx.tx.session.updateMany({
       where: { id, accountId: accountOf(ctx), revokedAt: null, expiresAt: { gt: ctx.now } },
       data: { revokedAt: ctx.now },
     })
     if (count === 0) throw new Problem('not_found', 'You have no open session with this id.')
+    if (id !== ctx.actor.sessionId) await requireOwner(ctx.tx, accountOf(ctx))
     return { resourceId: id, body: undefined }
   })
 
 /** Use cases of people for their own sessions. */
-export const ownSessions = (db: Database) => ({
+export const ownSessions = (db: Database, deps: Pick<AccountsDeps, 'requireOwner'>) => ({
   sessions: list(db),
-  revokeOtherSessions: revokeOthers(),
-  revokeSession: revokeOne(),
+  revokeOtherSessions: revokeOthers(deps),
+  revokeSession: revokeOne(deps),
 })
 
 /** Fields of an account that a person can have corrected (GDPR art. 16). A new address must be confirmed before. */

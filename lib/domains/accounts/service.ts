@@ -478,7 +478,7 @@ export const accountsService = (db: Database, deps: AccountsDeps) => ({
   ...ownPassword(db, deps),
   ...ownFactors(db, deps),
   ...factorRequirement(db, deps),
-  ...ownSessions(db),
+  ...ownSessions(db, deps),
   ...ownEmailChoices(db, deps),
   ...passwordLinkUse(deps),
   ...userAdministration(db, deps, { createAccount, createOrganisation }),

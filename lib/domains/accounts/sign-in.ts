@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import type { PipelinePorts, Transaction } from '#lib/kernel/context.ts'
+import type { Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
@@ -268,7 +268,7 @@ const closeSession =
     })
 
 /** The password reset that the operator of the installation executes on the command line. */
-const operatorReset = ({ pipeline }: { pipeline: Pick<PipelinePorts, 'clock' | 'transaction' | 'auditWithin'> }) => ({
+const operatorReset = ({ pipeline, requireOwner }: Pick<AccountsDeps, 'pipeline' | 'requireOwner'>) => ({
   /**
    * Sets a one-time password on behalf of the operator; it must be changed at sign-in. Ends all sessions and links,
    * unlinks all identities, removes all second factors, and notifies the person by email.
@@ -294,6 +294,7 @@ const operatorReset = ({ pipeline }: { pipeline: Pick<PipelinePorts, 'clock' | '
       await endLinks(tx, account.id, now)
       await unlinkAll(tx, account.id, now)
       const factors = await dropFactors(tx, account.id)
+      await requireOwner(tx, account.id)
       const { count } = await tx.session.updateMany({
         where: { accountId: account.id, revokedAt: null },
         data: { revokedAt: now },

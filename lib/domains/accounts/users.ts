@@ -133,7 +133,7 @@ const setRole = (deps: Pick<AccountsDeps, 'revokeAdminTokens' | 'requireApproval
     })
   })
 
-const close = (deps: Pick<AccountsDeps, 'revokeAdminTokens' | 'requireApproval'>) =>
+const close = (deps: Pick<AccountsDeps, 'revokeAdminTokens' | 'requireApproval' | 'requireOwner'>) =>
   mutation(deactivateUser, async (ctx, { params }) => {
     const { id } = params
     refuseTokens(ctx)
@@ -146,6 +146,7 @@ const close = (deps: Pick<AccountsDeps, 'revokeAdminTokens' | 'requireApproval'>
     const ended = await endSessions(ctx.tx, id, ctx.now)
     await endLinks(ctx.tx, id, ctx.now)
     const revoked = await deps.revokeAdminTokens(ctx, id, 'owner_closed')
+    await deps.requireOwner(ctx.tx, id)
     return replyWith(ctx, id, {
       changed: ['deactivated_at'],
       sessions_ended: ended,
@@ -164,10 +165,11 @@ const reopen = ({ requireApproval }: Pick<AccountsDeps, 'requireApproval'>) =>
     return replyWith(ctx, id, { changed: ['deactivated_at'] })
   })
 
-const endAllSessions = () =>
+const endAllSessions = ({ requireOwner }: Pick<AccountsDeps, 'requireOwner'>) =>
   mutation(endUserSessions, async (ctx, { params: { id } }) => {
     if (!(await userRow(ctx.tx, id))) throw noAccount()
     const ended = await endSessions(ctx.tx, id, ctx.now)
+    await requireOwner(ctx.tx, id)
     return { resourceId: id, body: { data: { sessions_ended: ended } }, details: { sessions_ended: ended } }
   })
 
@@ -201,7 +203,7 @@ const sendResetEmail = ({ requireApproval }: Pick<AccountsDeps, 'requireApproval
     return replyWith(ctx, id, { letter: 'reset' })
   })
 
-const removeFactors = ({ requireApproval }: Pick<AccountsDeps, 'requireApproval'>) =>
+const removeFactors = ({ requireApproval, requireOwner }: Pick<AccountsDeps, 'requireApproval' | 'requireOwner'>) =>
   mutation(removeUserFactors, async (ctx, { params }) => {
     const { id } = params
     refuseTokens(ctx)
@@ -209,6 +211,7 @@ const removeFactors = ({ requireApproval }: Pick<AccountsDeps, 'requireApproval'
     await lockedUser(ctx.tx, id)
     await requireApproval(ctx, { operation: removeUserFactors, input: { params } })
     const count = await dropFactors(ctx.tx, id)
+    await requireOwner(ctx.tx, id)
     if (count > 0)
       await enqueueNotice(ctx.tx, {
         kind: 'second-factor',
@@ -293,7 +296,7 @@ const userReading = (db: Database) => ({
 /** Use cases of admins for accounts. */
 export const userAdministration = (
   db: Database,
-  deps: Pick<AccountsDeps, 'revokeAdminTokens' | 'requireApproval'>,
+  deps: Pick<AccountsDeps, 'revokeAdminTokens' | 'requireApproval' | 'requireOwner'>,
   making: AccountMaking,
 ) =>
   ({
@@ -302,7 +305,7 @@ export const userAdministration = (
     changeRole: setRole(deps),
     deactivate: close(deps),
     reactivate: reopen(deps),
-    endUserSessions: endAllSessions(),
+    endUserSessions: endAllSessions(deps),
     resendInvitation: resend(),
     withdrawInvitation: withdraw(),
     sendReset: sendResetEmail(deps),

@@ -50,8 +50,8 @@ async function lockForNewFactor(ctx: Pick<MutationContext, 'tx' | 'actor'>): Pro
 }
 
 /**
- * The guard of changes to second factors. Ends all other sessions, because they did not show the factors that the account has now, and
- * sends the person an email. Tokens that these sessions created no longer prove that the person agrees.
+ * The guard of changes to second factors. Unless one was removed, ends all other sessions, because they did not show the factors that the
+ * account has now. Sends the person an email. Tokens that these sessions created no longer prove that the person agrees.
  */
 async function afterChange(
   { tx, actor, now }: MutationContext,
@@ -59,10 +59,8 @@ async function afterChange(
   accountId: string,
   change: 'added' | 'removed' | 'codes-renewed',
 ): Promise<void> {
-  if (change !== 'removed') {
-    await endSessions(tx, accountId, now, actor.sessionId)
-    await requireOwner(tx, accountId)
-  }
+  if (change !== 'removed') await endSessions(tx, accountId, now, actor.sessionId)
+  await requireOwner(tx, accountId)
   await enqueueNotice(tx, { kind: 'second-factor', change, accountId, at: now.toISOString() })
 }
 

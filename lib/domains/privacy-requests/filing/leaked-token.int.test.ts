@@ -1,9 +1,9 @@
 import { Secret, TOTP } from 'otpauth'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newId } from '#lib/kernel/ids.ts'
-import { issuedAgent } from '#lib/testing/people.ts'
+import { issuedAgent, signedIn } from '#lib/testing/people.ts'
 import { type PrivacyTest, privacyTest } from '#lib/testing/privacy.ts'
-import { type MadePerson, personWithPassword } from '#lib/testing/subjects.ts'
+import { type MadePerson, openTestSession, personWithPassword } from '#lib/testing/subjects.ts'
 
 let kit: PrivacyTest
 beforeAll(async () => {
@@ -71,6 +71,27 @@ describe('a token that existed when its owner changed how they sign in', () => {
     expect(response.status, response.text).toBeLessThan(300)
     return response.json?.data
   }
+  const byAdmin = async (method: string, path: string) => {
+    const admin = await signedIn(kit.test, 'admin')
+    const { status, text } = await kit.test.fetch(method, path, admin)
+    expect(status, text).toBeLessThan(300)
+  }
+  const factorOf = async ({ accountId }: MadePerson) => {
+    const id = newId('fct')
+    const at = kit.test.clock.now()
+    await kit.test.db.prisma.accountFactor.create({
+      data: {
+        id,
+        accountId,
+        kind: 'totp',
+        name: 'Planted',
+        createdAt: at,
+        confirmedAt: at,
+        totpSecret: new Uint8Array(32),
+      },
+    })
+    return id
+  }
   const changes: Record<string, (owner: MadePerson) => Promise<unknown>> = {
     'a new password': (owner) =>
       sent(owner, '/api/account/password', { current_password: owner.password, new_password: newId('password') }),
@@ -86,6 +107,26 @@ describe('a token that existed when its owner changed how they sign in', () => {
       const { json } = await kit.test.fetch('GET', '/api/account/identities', { cookie: owner.cookie })
       await sent(owner, `/api/account/identities/${json.data[0].identity_id}/unlink`, { password: owner.password })
     },
+    'the end of all other sessions': (owner) => kit.test.fetch('DELETE', '/api/sessions', { cookie: owner.cookie }),
+    'the end of one other session': async (owner) => {
+      await openTestSession(kit.test, owner.accountId)
+      const { json } = await kit.test.fetch('GET', '/api/sessions', { cookie: owner.cookie })
+      const other = json.data.find(({ is_current }: { is_current: boolean }) => !is_current)
+      await kit.test.fetch('DELETE', `/api/sessions/${other.session_id}`, { cookie: owner.cookie })
+    },
+    'the removal of a factor': async (owner) =>
+      kit.test.fetch('DELETE', `/api/account/factors/${await factorOf(owner)}`, { cookie: owner.cookie }),
+    'the end of all sessions by an admin': ({ accountId }) =>
+      byAdmin('POST', `/api/admin/users/${accountId}/end-sessions`),
+    'the removal of all factors by an admin': async (owner) => {
+      await factorOf(owner)
+      await byAdmin('DELETE', `/api/admin/users/${owner.accountId}/factors`)
+    },
+    'a closed and reopened account': async ({ accountId }) => {
+      await byAdmin('POST', `/api/admin/users/${accountId}/deactivate`)
+      await byAdmin('POST', `/api/admin/users/${accountId}/reactivate`)
+    },
+    'a password of the operator': ({ email }) => kit.test.app.accounts.resetPassword(email),
   }
   const erasure = { kinds: ['erasure'] }
 
