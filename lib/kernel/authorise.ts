@@ -110,6 +110,19 @@ export function guardOwnAct(ctx: GuardedContext, hasFactor: boolean): void {
   if (hasFactor) requireRecentPassword(ctx)
 }
 
+/**
+ * The guard of applications that act for people without an account: a token that existed when its owner changed how they sign in may be one that
+ * somebody else created in the owner's session.
+ * @throws Problem `forbidden` until the owner of the agent rotates the token
+ */
+export function guardApplication({ actor }: Pick<Context, 'actor'>): void {
+  if (actor.needsOwner)
+    throw new Problem(
+      'forbidden',
+      'The owner of this agent changed how they sign in after this token was created. It acts for participants again after the owner rotated it (POST /v1/auth/tokens/{id}/rotate). Nothing was changed.',
+    )
+}
+
 /** The guard of privacy requests: identity is confirmed, and subjects are erased, by themselves or by an admin in person. */
 export function guardRequestChange(ctx: GuardedContext, asAdmin: boolean): void {
   consulted(ctx, 'confirm-identity')

@@ -7,7 +7,7 @@ import { oldestRead } from '#lib/domains/audit/rules.ts'
 import { holdsInForce } from '#lib/domains/holds/queries.ts'
 import { ownsProjectOf } from '#lib/domains/projects/queries.ts'
 import { plainTextPhrases } from '#lib/domains/sanitizer/sanitizer.ts'
-import { requireRecentPassword } from '#lib/kernel/authorise.ts'
+import { guardApplication, requireRecentPassword } from '#lib/kernel/authorise.ts'
 import type { Context, MutationContext, Transaction } from '#lib/kernel/context.ts'
 import type { RunChange } from '#lib/kernel/erasure-run.ts'
 import type { Subject } from '#lib/kernel/erasure-scope.ts'
@@ -248,6 +248,7 @@ const file = (deps: PrivacyDeps) =>
     const { kinds, grace, statement, changes, identity } = body
     requireConsistent(body)
     const found = await deps.participants.find(ctx, params)
+    if (found.actsAs === 'application') guardApplication(ctx)
     requireFitFor(found, body)
     // Filing confirms the identity, so it needs what an admin's confirmation needs.
     if (found.actsAs === 'admin') {
@@ -306,7 +307,8 @@ const cancel = (deps: PrivacyDeps) =>
     const { id: participantId, actsAs } = await deps.participants.find(ctx, params)
     const row = await lockedRequest(ctx.tx, params.id, { participantId })
     if (!row) throw noRequest()
-    if (row.filedBy !== ctx.actor.id)
+    // The owner of an agent cancels what a token of the agent filed.
+    if (row.filedBy === null || ![ctx.actor.id, ...ctx.actor.agents].includes(row.filedBy))
       throw new Problem(
         'forbidden',
         'Somebody else filed this request, so you cannot cancel it. An admin can refuse it with the reason and the remedies. Nothing was changed.',

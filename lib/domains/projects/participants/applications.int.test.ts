@@ -10,6 +10,7 @@ import {
   madeMessage,
   madeProject,
 } from '#lib/testing/projects.ts'
+import { openTestSession } from '#lib/testing/subjects.ts'
 
 let stage: PrivacyTest
 let test: PrivacyTest['test']
@@ -42,6 +43,8 @@ const file = (path: string, asker: { token: string } | { cookie: string }, body:
     body,
     ...(key !== undefined && { headers: { 'Idempotency-Key': key } }),
   })
+
+const emailOf = async (id: string) => (await test.db.prisma.account.findUniqueOrThrow({ where: { id } })).email
 
 describe('a token with the scope privacy', () => {
   it('files an erasure with a day to cancel it, tells the person, and reads its state and receipt', async () => {
@@ -92,6 +95,33 @@ describe('a token with the scope privacy', () => {
     const copy = await test.fetch('GET', `${path}/export`, backend)
     expect([copy.status, copy.text.includes('Words of a customer.')]).toEqual([200, true])
     expect((await dataOf(test, 'GET', `${path}/plan`, backend)).total).toBeGreaterThan(0)
+  })
+
+  it('files and exports nothing after its owner changed the password, until the owner rotates it', async () => {
+    const { project, backend } = await application()
+    const { path, message } = await participant(project)
+    expect((await file(path, backend, { kinds: ['access'], identity: 'email' })).status).toBe(201)
+    await test.app.accounts.resetPassword(await emailOf(project.owner.accountId))
+    for (const refused of [await file(path, backend), await test.fetch('GET', `${path}/export`, backend)]) {
+      expect([refused.status, refused.json.code]).toEqual([403, 'forbidden'])
+      expect(refused.json.detail).toContain('the owner rotated it')
+    }
+    // It still reads and contributes.
+    expect((await test.fetch('GET', message.path, backend)).status).toBe(200)
+    const owner = { cookie: await openTestSession(test, project.owner.accountId) }
+    await test.db.prisma.account.update({ where: { id: project.owner.accountId }, data: { mustChangePassword: false } })
+    const rotated = await dataOf(test, 'POST', `/v1/auth/tokens/${backend.tokenId}/rotate`, owner, { body: {} })
+    expect((await file(path, { token: rotated.api_key })).status).toBe(201)
+  })
+
+  it('files an erasure that the owner of the agent cancels, and nobody else in the project', async () => {
+    const { project, backend } = await application()
+    const { path } = await participant(project)
+    const { id } = (await file(path, backend)).json.data
+    const colleague = await madeMember(test, project, 'owner')
+    const cancel = (by: { cookie: string }) => test.fetch('POST', `${path}/requests/${id}/cancel`, by)
+    expect((await cancel(colleague)).status).toBe(403)
+    expect((await cancel(project.owner)).json.data.state).toBe('cancelled')
   })
 
   it('returns the first answer to a repetition, and joins its own open request', async () => {

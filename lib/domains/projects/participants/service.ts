@@ -1,6 +1,6 @@
 import { accountDirectory } from '#lib/domains/accounts/queries.ts'
 import { requestedCopy } from '#lib/domains/privacy-requests/queries.ts'
-import { consulted, guardExport } from '#lib/kernel/authorise.ts'
+import { consulted, guardApplication, guardExport } from '#lib/kernel/authorise.ts'
 import type { Context, MutationContext } from '#lib/kernel/context.ts'
 import type { Basis, ExportReader, PersonExporter } from '#lib/kernel/exporter.ts'
 import { pageOf } from '#lib/kernel/pages.ts'
@@ -154,6 +154,7 @@ async function requireExportable(
   if (ctx.actor.kind === 'agent' && ctx.actor.scopes.includes('privacy')) {
     consulted(ctx, 'export-subject')
     await requireApplication(db, ctx.actor, { id: projectId })
+    guardApplication(ctx)
     if (row.account_id === null && (await requestedCopy(db, id, ctx.now))) return
     throw new Problem('forbidden', 'File a request for access or portability for this participant first.')
   }
