@@ -53,3 +53,6 @@ await main({
     }
   },
 })
+// A store that stopped answering may leave a connection open, which would keep the process alive.
+await Promise.all([process.stdout, process.stderr].map((stream) => new Promise((written) => stream.write('', written))))
+process.exit()

@@ -1,7 +1,10 @@
+import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
 import { emptyCheckpoint } from '@langchain/langgraph-checkpoint'
 import { createClient } from '@redis/client'
@@ -18,9 +21,11 @@ import {
   storeServers,
 } from '#lib/testing/connected-stores.ts'
 import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
+import { answersOf, commandsOf } from '#lib/testing/guide-walk.ts'
 import { pythonProgram } from '#lib/testing/python.ts'
 import { isInstalled } from '#lib/testing/services/installed.ts'
 
+const root = join(import.meta.dirname, '../..')
 const name = 'Iris Probe'
 const email = 'iris.probe@example.org'
 const group = `find-${randomUUID()}`
@@ -334,6 +339,11 @@ describe.skipIf(!(await areStoresInstalled()))('kp find and kp orphans with ever
       ['--postgres', `postgres://u:${secret}@127.0.0.1:${port}/x`, 'the server does not answer'],
       ['--neo4j', unknownUser, 'the user name or password is wrong'],
       [
+        '--neo4j',
+        `bolt://neo4j:${secret}@127.0.0.1:${port}`,
+        'the server does not answer, or the scheme of the address is wrong',
+      ],
+      [
         '--redis',
         `redis://:${secret}@127.0.0.1:1`,
         'the server does not answer, or the scheme of the address is wrong',
@@ -385,6 +395,26 @@ describe.skipIf(!(await areStoresInstalled()))('kp find and kp orphans with ever
     expect(await stores.everything(group)).toEqual(before)
     expect(await rowVersions(servers.checkpointsUrl)).toEqual(versions)
   })
+
+  it('runs every command of its guide as printed', async () => {
+    const commands = commandsOf(readFileSync(join(root, 'docs/find.md'), 'utf8'))
+      .join('\n')
+      .replaceAll('postgres://reader:secret@localhost/app', `'${reader}'`)
+      .replaceAll('redis://localhost', servers.redisUrl)
+      .replaceAll('public.conversations', 'app.conversations')
+    const { PATH = '', HOME = '' } = process.env
+    // The first command answers, so that the shell ends with the status of the first that fails.
+    const shell = spawn('sh', ['-e', '-c', commands], { cwd: root, env: { NODE_ENV: 'production', PATH, HOME } })
+    const [out, err, [status]] = await Promise.all([text(shell.stdout), text(shell.stderr), once(shell, 'close')])
+    expect([status, err]).toEqual([0, ''])
+    const [shown = ''] = answersOf(readFileSync(join(root, 'docs/find.md'), 'utf8'))
+    // The guide shows: the store, the place, the number of matches.
+    expect(shown).toMatch(/^postgresql {2}thread \S+, \w+: \d+ times$/)
+    expect(out).toMatch(/^postgresql {2}thread thread-js, threads: \d+ times$/m)
+    expect(out).toMatch(/^✓ postgresql \S+: [\d,]+ texts read$/m)
+    expect(out).toMatch(/^Found in \d+ places: [\d,]+ times, and \d+ possible mentions?\.$/m)
+    expect(out).toContain(`session:${deleted}`)
+  }, 120_000)
 
   it('refuses a column that does not exist instead of taking every thread for deleted', async () => {
     const { status, out } = await line.run(['orphans', '--postgres', reader, '--known', 'app.conversations.nothing'])

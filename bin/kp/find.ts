@@ -1,4 +1,5 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Command } from 'commander'
 import { readStoreEnv } from '#lib/config/env.ts'
 import type { FindReport } from '#lib/operator/find.ts'
@@ -22,6 +23,9 @@ interface OrphanOptions extends StoreOptions {
   known?: string
   named: string[]
 }
+
+/** Milliseconds. */
+const closeWithin = 5_000
 
 const schemes = {
   postgres: ['postgres:', 'postgresql:'],
@@ -122,7 +126,8 @@ async function findPerson(session: CommandSession, words: readonly string[], opt
     if (report.stores.some(({ state }) => state !== 'done')) session.invocation.setExitCode(exitCodes.failed)
   } finally {
     terminal.clear()
-    for (const source of sources) await source.close().catch(() => {})
+    // A server that stopped answering does not confirm the end of its connection.
+    await Promise.race([Promise.allSettled(sources.map((source) => source.close())), delay(closeWithin)])
   }
 }
 

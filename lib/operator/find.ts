@@ -222,13 +222,16 @@ class FoundPlaces {
   }
 }
 
-/** The page, or an error as soon as the search ends: a store that does not answer must not prolong it. */
+/** Milliseconds for one page. Longer than the limits of the stores' own clients, which some of them lack. */
+const maxPageTime = 180_000
+/** The page, or an error as soon as the search ends or the page takes too long: a store that does not answer must not prolong it. */
 function unlessEnded<T>(page: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (!signal) return page
+  const limit = AbortSignal.timeout(maxPageTime)
+  const over = signal ? AbortSignal.any([signal, limit]) : limit
   return new Promise((resolve, reject) => {
-    const end = () => reject(signal.reason)
-    signal.addEventListener('abort', end, { once: true })
-    page.then(resolve, reject).finally(() => signal.removeEventListener('abort', end))
+    const end = () => reject(over.reason)
+    over.addEventListener('abort', end, { once: true })
+    page.then(resolve, reject).finally(() => over.removeEventListener('abort', end))
   })
 }
 

@@ -159,6 +159,32 @@ describe('request_erasure', () => {
     expect([page.status, page.json.data.state]).toEqual([200, 'received'])
   })
 
+  it.each([
+    ['a forged state', { requestState: 'forged' }],
+    [
+      'an answer that nobody asked for',
+      { inputResponses: { confirm: { action: 'accept', content: { confirm: true } } } },
+    ],
+    [
+      'the state of another request',
+      { requestState: Buffer.from('{"request_id":"req_1","verified":true}').toString('base64') },
+    ],
+    ['states that are no text', { requestState: [{ state: 'verified' }], inputResponses: 'accept' }],
+  ])('verifies nothing with %s', async (_, forged) => {
+    const own = await issuedAgent(test, ['read', 'write'], { owner: await signedIn(test) })
+    const params = { name: 'request_erasure', arguments: {}, ...forged }
+    for (const _repeated of [1, 2]) {
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })
+      expect((await post(body, { Authorization: `Bearer ${own.token}` })).status).toBeLessThan(500)
+    }
+    const rows = await test.db.prisma.privacyRequest.findMany({ where: { agentId: own.id } })
+    expect(rows.length).toBeLessThanOrEqual(1)
+    for (const { state, verifiedBy, runId } of rows)
+      expect([state, verifiedBy, runId]).toEqual(['received', null, null])
+    // Nothing was erased: the agent still answers.
+    expect((await called(await connected(own.token), 'reputation')).made.data.agent_id).toBe(own.id)
+  })
+
   it('waits for an admin when nobody owns the agent', async () => {
     const own = await issuedAgent(test, ['read', 'write'])
     const { made } = await called(await connected(own.token), 'request_erasure')

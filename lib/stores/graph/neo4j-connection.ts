@@ -8,6 +8,11 @@ const transactionTimeout = 120_000
 /** Milliseconds. Short, because the erasure engine retries: an unreachable server is reported soon. */
 const retryFor = 1_000
 const connectWithin = 5_000
+/**
+ * Milliseconds until a session has a connection. The driver limits the opening of the socket (`connectionTimeout`), but not the handshake of
+ * Bolt: a server that accepts connections and never answers would otherwise be waited for until this limit.
+ */
+const acquireWithin = 2 * connectWithin
 
 export type CypherRow = Record<string, unknown>
 export type CypherQuery = (text: string, parameters?: CypherRow) => Promise<CypherRow[]>
@@ -82,7 +87,7 @@ export function connectNeo4j(url: string): Neo4jConnection {
       // Integers beyond 2^53 lose precision when they are read; only texts are written back.
       disableLosslessIntegers: true,
       connectionTimeout: connectWithin,
-      connectionAcquisitionTimeout: transactionTimeout,
+      connectionAcquisitionTimeout: acquireWithin,
       maxTransactionRetryTime: retryFor,
       telemetryDisabled: true,
       userAgent: 'knowledgepulse',
