@@ -18,22 +18,36 @@ export const costs: Costs = { m: 65_536, t: 3, p: 1 }
 export const areCostsGood = ({ m, t, p }: Costs): boolean =>
   Number.isInteger(m) && m >= 65_536 && m <= 1_048_576 && Number.isInteger(t) && t >= 3 && t <= 16 && p === 1
 
+type Argon2id = (password: Bytes, salt: Bytes, costs: Costs) => Promise<Bytes>
+
+/** Argon2id in JavaScript, for browsers and older versions of Node. Takes seconds. */
+export const scriptArgon2id: Argon2id = async (password, salt, { m, t, p }) =>
+  Uint8Array.from(
+    // The memory limit exceeds 1 GiB by the size of the library's own tables.
+    await argon2idAsync(password, salt, { m, t, p, dkLen: keyLength, asyncTick: 100, maxmem: 2 ** 30 + 2 ** 20 }),
+  )
+
+const builtIn = globalThis.process?.getBuiltinModule?.('node:crypto')?.argon2
+/** Node's own Argon2id. It runs on another thread and takes a fifth of the time. */
+const builtInArgon2id: Argon2id | undefined =
+  builtIn &&
+  ((message, nonce, { m, t, p }) =>
+    new Promise((resolve, reject) =>
+      builtIn(
+        'argon2id',
+        { message, nonce, memory: m, passes: t, parallelism: p, tagLength: keyLength },
+        (error, key) => (error ? reject(error) : resolve(Uint8Array.from(key))),
+      ),
+    ))
+
 /**
- * Argon2id, version 1.3, of the NFKC form of the passphrase, so that all keyboards give the same key. Takes seconds.
+ * Argon2id, version 1.3, of the NFKC form of the passphrase, so that all keyboards give the same key.
  * @throws SealingRefusal `refused_parameters`
  */
-export async function passphraseKey(passphrase: string, salt: Bytes, { m, t, p }: Costs): Promise<Bytes> {
-  if (!areCostsGood({ m, t, p })) throw new SealingRefusal('refused_parameters')
-  // The memory limit exceeds 1 GiB by the size of the library's own tables.
-  const key = await argon2idAsync(utf8(passphrase.normalize('NFKC')), salt, {
-    m,
-    t,
-    p,
-    dkLen: keyLength,
-    asyncTick: 100,
-    maxmem: 2 ** 30 + 2 ** 20,
-  })
-  return Uint8Array.from(key)
+export async function passphraseKey(passphrase: string, salt: Bytes, costsOfKey: Costs): Promise<Bytes> {
+  if (!areCostsGood(costsOfKey)) throw new SealingRefusal('refused_parameters')
+  const argon2id = builtInArgon2id ?? scriptArgon2id
+  return argon2id(utf8(passphrase.normalize('NFKC')), salt, costsOfKey)
 }
 
 /** HKDF-SHA256 (RFC 5869). */

@@ -4,7 +4,7 @@ import { AEAD_AES_128_GCM, CipherSuite, KDF_HKDF_SHA256, KEM_DHKEM_X25519_HKDF_S
 import { describe, expect, it } from 'vitest'
 import { decoded } from './encoding.ts'
 import { newKeyPair, sealTo } from './hpke.ts'
-import { areCostsGood, decrypted, derived, encrypted, passphraseKey } from './primitives.ts'
+import { areCostsGood, costs, decrypted, derived, encrypted, passphraseKey, scriptArgon2id } from './primitives.ts'
 
 const bytes = (hex: string): Uint8Array<ArrayBuffer> => Uint8Array.from(Buffer.from(hex.replace(/\s/g, ''), 'hex'))
 const hex = (value: Uint8Array): string => Buffer.from(value).toString('hex')
@@ -20,6 +20,14 @@ describe('published test vectors', () => {
       personalization: new Uint8Array(12).fill(4),
     })
     expect(hex(tag)).toBe('0d640df58d78766c08c037a34a8b53c9d01ef0452d75b65eb52520e96b01e659')
+  })
+
+  it('passphraseKey returns the same key with Node’s Argon2id as in a browser', async () => {
+    const salt = Uint8Array.from({ length: 16 }, (_, at) => at)
+    expect(typeof process.getBuiltinModule('node:crypto').argon2).toBe('function')
+    const key = await passphraseKey('ﬁve quiet herons é', salt, costs)
+    expect(key).toEqual(await scriptArgon2id(new TextEncoder().encode('five quiet herons é'), salt, costs))
+    expect(hex(key)).toBe('ac763b082133f77ce2ea30a94961426b7f8630c2cb752b80493943ddfb1baa15')
   })
 
   it('AES-256-GCM: validation set of the mode, case 16', async () => {
