@@ -92,9 +92,9 @@ describe.skipIf(!(await areStoresInstalled()))('with Neo4j, Redis, S3 and anothe
   }
 
   test.each([
-    ['a message', ofMessage, (dataSources) => [...aroundSteps, ...pointsOf(dataSources)], 3],
+    ['a message', ofMessage, (dataSources) => [...aroundSteps, ...pointsOf(dataSources)], 2],
     // crashes.int.test.ts kills workers at the other points of a person's erasure.
-    ['a person', ofSubject, () => pointsOf(connected), 2],
+    ['a person', ofSubject, () => pointsOf(connected), 1],
   ] satisfies [string, typeof ofMessage | typeof ofSubject, (dataSources: string[]) => string[], number][])(
     'the erasure of %s leaves every store like an undisturbed erasure when its worker is killed at each sampled point',
     async (subject, begin, crashPoints, size) => {

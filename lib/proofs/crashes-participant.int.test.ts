@@ -139,7 +139,7 @@ it('the erasure of a participant whose worker is killed at each sampled point ha
   await carriedOut(workers, undisturbed, { dying: false })
   const worked = await workedOn(undisturbed)
   const all = [...aroundSteps, ...ofSteps(worked)]
-  const points = sampled('crash points of a participant’s erasure', all, 3)
+  const points = sampled('crash points of a participant’s erasure', all, 2)
   const passing = [...aroundSteps, ...ofSteps(dataSources)].filter((point) => !points.includes(point))
 
   const disturbed = await copies.copyOf(before)

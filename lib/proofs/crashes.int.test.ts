@@ -85,7 +85,7 @@ afterAll(async () => {
 
 it('an erasure whose worker is killed at each sampled point has the outcome of an undisturbed erasure', async () => {
   const all = pointsOf(dataSources).filter((point) => !unreached.includes(point))
-  const points = sampled('crash points of a person’s erasure', all, 8)
+  const points = sampled('crash points of a person’s erasure', all, 4)
   const passing = all.filter((point) => !points.includes(point))
   const undisturbed = await copies.copyOf(before)
   const disturbed = await copies.copyOf(before)

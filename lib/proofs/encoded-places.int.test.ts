@@ -219,7 +219,7 @@ describe.skipIf(!(await areStoresInstalled()))('encoded words in connected store
         }),
       ),
     )
-    const cases = sampled('encodings and places', all, 130)
+    const cases = sampled('encodings and places', all, 60)
     const entries = cases.flatMap(({ name, kind, pointer }) =>
       kind === 'reported' && pointer
         ? [message, other].map(({ id }) => ({ ref: id, ...pointer(name), source_id: id }))

@@ -122,7 +122,7 @@ describe.each([
         return report()
       })
       const erasable = messages.flatMap((message, at) => (at % 6 === 0 ? [] : [{ message, episode: episodeOf(at) }]))
-      const deleted = sampled(`concurrent erasures of messages in ${place}`, erasable, 12)
+      const deleted = sampled(`concurrent erasures of messages in ${place}`, erasable, 6)
 
       const answers = await Promise.all(deleted.map(({ message }) => app.fetch('DELETE', path(message), project.owner)))
       const unexpected = answers.filter(({ status }) => ![200, 202].includes(status))

@@ -90,7 +90,7 @@ describe.skipIf(!isReady)('the graph that Graphiti wrote', () => {
       scopes.map((scope): Case => ({ mode, provenance, scope, group: newId('grp').toLowerCase() })),
     ),
   )
-  const cases = sampled("Graphiti's ways of ingestion", all, 6)
+  const cases = sampled("Graphiti's ways of ingestion", all, 4)
   const written = new Map<string, { uuid: string; messages: string[] }[]>()
 
   beforeAll(async () => {

@@ -11,7 +11,7 @@ import { sampledRuns, sampleSeed } from '#lib/testing/sampling.ts'
 import { notifiedOf, openTestSession } from '#lib/testing/subjects.ts'
 import { trace } from '#lib/testing/units.ts'
 
-const stories = sampledRuns('orders of requests, holds, clock and crashes', 60, 3)
+const stories = sampledRuns('orders of requests, holds, clock and crashes', 60, 2)
 const hour = 3_600_000
 const jobsOfTheClock = ['privacy.clock', 'erasure.watch']
 

@@ -298,7 +298,7 @@ describe.each([
       return completed(filed.id)
     }
 
-    test.each(sampled(`scopes of erasures in LangGraph threads in ${language}`, scopes, 3))(
+    test.each(sampled(`scopes of erasures in LangGraph threads in ${language}`, scopes, 2))(
       'erasing one %s leaves no run of six words, and every thread resumes',
       async (scope) => {
         const talk = await talked(`${language.slice(0, 2).toLowerCase()}${scope.slice(0, 2)}`, scope === 'account')

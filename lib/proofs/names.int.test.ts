@@ -158,7 +158,7 @@ describe.skipIf(!(await areStoresInstalled()))('names of an erased person in con
       object: (mark, text) => stores.putObject(`uploads/${mark}.txt`, text),
     }
     const all = Object.keys(places).flatMap((place) => Object.keys(forms).map((form) => ({ place, form })))
-    const cases = sampled('places and forms of names', all, 32).map((one) => ({
+    const cases = sampled('places and forms of names', all, 16).map((one) => ({
       ...one,
       mark: `m${crypto.randomUUID()}`,
       other: theirs(),

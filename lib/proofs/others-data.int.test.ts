@@ -26,7 +26,7 @@ import { sampledRuns, sampleSeed } from '#lib/testing/sampling.ts'
 import { isInstalled } from '#lib/testing/services/installed.ts'
 import { s3Server } from '#lib/testing/services/shared.ts'
 
-const histories = sampledRuns('histories of several people with shared sentences', 2_000, 10)
+const histories = sampledRuns('histories of several people with shared sentences', 2_000, 4)
 const isReady = (await isRedisInstalled()) && isInstalled('s3')
 
 let redis: TestRedis

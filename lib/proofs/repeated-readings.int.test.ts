@@ -240,7 +240,7 @@ describe.skipIf(!(await areStoresInstalled()))('a repeated complete reading', ()
     const conversation = await madeConversation(test, project)
     const group = `company-${crypto.randomUUID()}`
     const theirs: (() => Promise<void>)[] = []
-    const count = sampledRuns('new messages of others', 10_000, 60)
+    const count = sampledRuns('new messages of others', 10_000, 30)
     const messages: string[] = []
     for (let n = 0; n < count; n++) {
       const { shared, secret } = erasures[n % erasures.length] ?? { shared: '', secret: '' }

@@ -229,7 +229,7 @@ describe.skipIf(!(await areStoresInstalled()))('a store that is down', () => {
     ['Neo4j', 'KP_GRAPH_URL', 'graph', 'graph.episodes'],
   ] as const
   const killed = sampled('Stores that are killed for 45 minutes', all, 1)
-  const cutOff = sampled('Stores that are cut off for 45 minutes', all, 2)
+  const cutOff = sampled('Stores that are cut off for 45 minutes', all, 1)
   const cases = [
     ...cutOff.map((one) => ['cut off', ...one] as const),
     ...killed.map((one) => ['killed', ...one] as const),

@@ -15,7 +15,7 @@ import { isRedisInstalled, startRedis, type TestRedis } from '#lib/testing/redis
 import { sampledRuns, sampleSeed } from '#lib/testing/sampling.ts'
 import { type TcpProxy, tcpProxy } from '#lib/testing/tcp-proxy.ts'
 
-const histories = sampledRuns('random conversations with erasures', 2_000, 12)
+const histories = sampledRuns('random conversations with erasures', 2_000, 5)
 const maxTurns = 30
 
 class Crash extends Error {}

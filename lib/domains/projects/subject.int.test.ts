@@ -203,7 +203,7 @@ describe('the sources of a scope', () => {
   })
 
   it('are read in batches of 500 when there are thousands of messages, and the erasure ends', async () => {
-    const each = sampledRuns('messages in each of 200 conversations of one person', 100, 30)
+    const each = sampledRuns('messages in each of 200 conversations of one person', 100, 15)
     const project: MadeProject = await madeProject(test)
     const colleague = await madeMember(test, project)
     const conversations: string[] = []

@@ -645,7 +645,7 @@ describe('a crash', () => {
   const steps = ['notes', 'knowledge.units', 'agents', 'accounts'].flatMap((dataSource) =>
     ['before', 'inside', 'after'].map((where) => `step.${dataSource}.${where}`),
   )
-  it.each(sampled('crash points of an erasure in one process', [...points, ...steps], 8))(
+  it.each(sampled('crash points of an erasure in one process', [...points, ...steps], 4))(
     'a crash at %s does not change the outcome of the run',
     async (point) => {
       const { subject, units } = await somebody({ agents: 1 })
