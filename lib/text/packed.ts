@@ -155,6 +155,17 @@ export const packings = new Map<string, Packing>([
   ],
 ])
 
+/** Runs work whose errors are expected: recording and formatting their stacks would take longer than the work. */
+function withoutStacks<T>(work: () => T): T {
+  const { stackTraceLimit } = Error
+  Error.stackTraceLimit = 0
+  try {
+    return work()
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit
+  }
+}
+
 /** What trying costs: a text that only looks compressed, thousands of times, must not stop a reading. */
 const mostFailures = 256
 let failures = 0
@@ -172,7 +183,7 @@ export function unpacked(
   for (const { isIt, unpack, pack } of packings.values())
     if (failures < mostFailures && leftOfText > 0 && isIt(bytes))
       try {
-        const found = unpackAll(bytes, unpack, Math.min(maxUnpacked, leftOfText))
+        const found = withoutStacks(() => unpackAll(bytes, unpack, Math.min(maxUnpacked, leftOfText)))
         leftOfText -= found.length
         return { bytes: found, pack }
       } catch {
