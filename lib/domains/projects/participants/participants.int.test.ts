@@ -15,6 +15,7 @@ import {
   madeProject,
   reported,
 } from '#lib/testing/projects.ts'
+import { sampledRuns } from '#lib/testing/sampling.ts'
 
 let stage: PrivacyTest
 let test: PrivacyTest['test']
@@ -301,8 +302,9 @@ describe('POST /api/participations/{id}/claim', () => {
   })
 })
 
-describe('a person for whom a backend with one token writes in 200 conversations', () => {
+describe('a person for whom a backend with one token writes in many conversations', () => {
   it('finds, exports and erases everything that was written on their behalf, and nothing of others', async () => {
+    const count = sampledRuns('conversations of one participant', 200, 40)
     const backend = await madeProject(test)
     const person = await signedIn(test)
     await verify(person)
@@ -312,7 +314,7 @@ describe('a person for whom a backend with one token writes in 200 conversations
     const other = { external_id: 'other', name: 'Somebody Else' }
     const retained: string[] = []
     const sources: { id: string; text: string }[] = []
-    for (let n = 0; n < 200; n++) {
+    for (let n = 0; n < count; n++) {
       const conversation = await madeConversation(test, backend, {}, backend.agent)
       const text = `${marker}, ${n}`
       const { id: source } = await madeMessage(test, conversation, backend.agent, {
@@ -361,12 +363,12 @@ describe('a person for whom a backend with one token writes in 200 conversations
     expect((await claim(id, person)).status).toBe(200)
 
     expect(await inventoried()).toMatchObject({
-      'projects.messages': 200,
+      'projects.messages': count,
       'projects.documents': 1,
       'projects.participants': 1,
       'objects.bytes': 1,
-      'checkpoints.messages': 200,
-      'graph.episodes': 200,
+      'checkpoints.messages': count,
+      'graph.episodes': count,
     })
     const asked = await test.fetch('POST', '/api/privacy/exports', { ...person, body: {} })
     await stage.work()
@@ -375,10 +377,10 @@ describe('a person for whom a backend with one token writes in 200 conversations
     })
     const { files } = await openArchive(new Uint8Array(await file.arrayBuffer()))
     const messages: { content: string }[] = JSON.parse(files['project_messages.json'] ?? '[]')
-    expect(messages).toHaveLength(200)
+    expect(messages).toHaveLength(count)
     expect(messages.every(({ content }) => content.startsWith(marker))).toBe(true)
     expect(JSON.parse(files['project_participations.json'] ?? '[]')).toMatchObject([{ external_id: 'wt', name, email }])
-    expect(JSON.parse(files['graph_episodes.json'] ?? '[]')).toHaveLength(200)
+    expect(JSON.parse(files['graph_episodes.json'] ?? '[]')).toHaveLength(count)
     expect(JSON.parse(files['project_documents.json'] ?? '[]')).toHaveLength(1)
     expect(JSON.parse(files['project_document_texts.json'] ?? '[]')).toMatchObject([{ content: marker }])
     expect(Object.values(files).join()).not.toMatch(/Others, |Somebody Else|An answer/)
@@ -386,7 +388,7 @@ describe('a person for whom a backend with one token writes in 200 conversations
     const ahead = await dataOf(test, 'GET', '/api/privacy/erasure-plan', person).catch(() => undefined)
     if (ahead) expect(JSON.stringify(ahead)).toContain('projects.participants')
     const before = await test.app.subjectErasures.dryRun({ account: person.accountId, agents: [] }, test.clock.now())
-    expect(before.find(({ holder }) => holder === 'projects.messages')?.items).toBe(200)
+    expect(before.find(({ holder }) => holder === 'projects.messages')?.items).toBe(count)
     const run = await test.app.db.transaction((tx) =>
       test.app.subjectErasures.begin(tx, {
         requestId: null,
@@ -410,12 +412,12 @@ describe('a person for whom a backend with one token writes in 200 conversations
     expect(left).toEqual([{ n: 0 }])
     const { prisma } = test.app.db
     expect(await prisma.message.count({ where: { id: { in: retained } } })).toBe(retained.length)
-    expect(await prisma.message.count({ where: { projectId: backend.id } })).toBe(200 + retained.length)
+    expect(await prisma.message.count({ where: { projectId: backend.id } })).toBe(count + retained.length)
     expect(await prisma.document.count({ where: { projectId: backend.id } })).toBe(1)
     const receipt = (await test.fetch('GET', `/v1/receipts/${run.receiptId}`)).json
     expect(receipt.stores.find(({ holder }: { holder: string }) => holder === 'projects.messages')).toMatchObject({
-      found: 200,
-      deleted: 200,
+      found: count,
+      deleted: count,
       residue: 0,
     })
     // The project and external_id stay on the suppression list.
