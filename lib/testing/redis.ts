@@ -1,7 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { readEnv } from '#lib/config/env.ts'
 import { errorCode } from '#lib/kernel/error-code.ts'
@@ -57,9 +59,15 @@ export async function isRedisInstalled(): Promise<boolean> {
  */
 export async function startRedis(given?: number): Promise<TestRedis | undefined> {
   const port = given ?? (await freeTestPort())
-  const unsaved = ['--save', '', '--appendonly', 'no', '--dir', tmpdir()]
+  // Redis loads an existing file when it starts, and a replica writes one. Its own folder keeps it empty.
+  const folder = mkdtempSync(join(tmpdir(), 'kp-redis-'))
+  const remove = () => rmSync(folder, { recursive: true, force: true })
+  const unsaved = ['--save', '', '--appendonly', 'no', '--dir', folder]
   const child = await launch(['--bind', '127.0.0.1', '--port', String(port), ...unsaved])
-  if (child?.pid === undefined) return undefined
+  if (child?.pid === undefined) {
+    remove()
+    return undefined
+  }
   const kill = () => child.kill('SIGKILL')
   process.once('exit', kill)
   const ended = once(child, 'exit')
@@ -67,6 +75,7 @@ export async function startRedis(given?: number): Promise<TestRedis | undefined>
   while (child.exitCode !== null || !(await answers(port))) {
     if (child.exitCode !== null || performance.now() > deadline) {
       kill()
+      remove()
       throw new Error(`redis-server did not come up on port ${port}`)
     }
     await delay(20)
@@ -79,6 +88,7 @@ export async function startRedis(given?: number): Promise<TestRedis | undefined>
       process.off('exit', kill)
       kill()
       await ended
+      remove()
     },
   }
 }

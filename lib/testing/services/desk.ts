@@ -19,7 +19,8 @@ export async function openDesk(): Promise<{ address: string; close(): Promise<vo
     const name = request.url?.slice(1) ?? ''
     const start = Object.entries(starters).find(([known]) => known === name)?.[1]
     if (!start) return response.writeHead(404).end()
-    const running = started.get(name) ?? start()
+    // A server ends while it starts if another process takes its port. All tests of the run need it, so it gets a second try.
+    const running = started.get(name) ?? start().catch(start)
     started.set(name, running)
     try {
       response.end(JSON.stringify(await running))

@@ -9,11 +9,12 @@ import { setTimeout as delay } from 'node:timers/promises'
 const DEADLINE = 120_000
 
 // The server ends and its folder is removed when the pipe to its parent closes. The kernel closes it on any death,
-// including SIGKILL.
+// including SIGKILL. Then nobody reads the last lines of the server, which must not end the shell before it removes the folder.
 const keeper = `folder=$1; shift; exec 3<&0
 "$@" 3<&- </dev/null >"$folder/output" 2>&1 & server=$!
-( cat <&3 >/dev/null; kill -9 $server 2>/dev/null ) & watch=$!
-wait $server; [ -n "$KEEP" ] || rm -rf "$folder"; kill $watch 2>/dev/null`
+( cat <&3 >/dev/null; kill -9 $server ) 2>/dev/null & watch=$!
+trap '' PIPE
+wait $server || tail -n 20 "$folder/output" >&2; [ -n "$KEEP" ] || rm -rf "$folder"; kill $watch 2>/dev/null`
 
 export interface ServerProcess {
   port: number
@@ -49,11 +50,15 @@ export async function startProcess(
 ): Promise<ServerProcess> {
   const { PATH = '', HOME = '' } = process.env
   const child = spawn('/bin/sh', ['-c', keeper, 'sh', folder, command, ...args], {
-    stdio: ['pipe', 'ignore', 'ignore'],
+    stdio: ['pipe', 'ignore', 'pipe'],
     env: { PATH, HOME, NODE_ENV: 'test', ...(keeps ? { KEEP: '1' } : {}), ...env },
     detached: true, // an interrupt at the keyboard reaches only this process, and then the pipe ends the server
   })
   const ended = once(child, 'exit')
+  let output = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    output += text
+  })
   const stop = async () => {
     child.stdin.destroy()
     await ended
@@ -62,7 +67,7 @@ export async function startProcess(
   while (child.exitCode !== null || !(await accepts(port))) {
     if (child.exitCode !== null || performance.now() > deadline) {
       await stop()
-      throw new Error(`${name} did not come up on port ${port}`)
+      throw new Error(`${name} did not come up on port ${port}: ${output}`)
     }
     await delay(50)
   }

@@ -2,11 +2,13 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { connect } from 'node:net'
+import { createClient } from '@redis/client'
 import neo4j from 'neo4j-driver'
 import { describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { nodeFlags } from '#bin/children.ts'
 import { pythonProgram } from '../python.ts'
+import { isRedisInstalled, startRedis } from '../redis.ts'
 import { isInstalled } from './installed.ts'
 import { gcsServer, neo4jServer, s3Server } from './shared.ts'
 
@@ -48,6 +50,21 @@ describe.skipIf(!isInstalled('s3') || !isInstalled('gcs'))('a killed test run', 
     child.kill('SIGKILL')
     const isLeft = async () => existsSync(folder) || (await Promise.all(ports.map(isThere))).includes(true)
     await vi.waitUntil(async () => !(await isLeft()), 120_000)
+  })
+})
+
+describe.skipIf(!(await isRedisInstalled()))('the Redis test servers', () => {
+  test('start empty when another one has saved its data', async () => {
+    for (const name of ['first', 'second']) {
+      const server = await startRedis()
+      const client = createClient({ url: server?.url ?? '' })
+      await client.connect()
+      expect(await client.dbSize()).toBe(0)
+      await client.set(name, 'saved')
+      await client.sendCommand(['SAVE'])
+      client.destroy()
+      await server?.stop()
+    }
   })
 })
 
