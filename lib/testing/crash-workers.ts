@@ -31,12 +31,14 @@ export interface CrashWorker {
  */
 export function crashWorkers({ spares = 1 } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'kp-crash-'))
+  // All files of a test run share the cache of the run.
+  const { NODE_COMPILE_CACHE = join(folder, 'compiled') } = process.env
   const waiting: { child: ChildProcess; loaded: Promise<unknown> }[] = []
   const alive = new Set<ChildProcess>()
   let count = 0
   const load = () => {
     const child = fork(file, [], {
-      env: { NODE_ENV: 'test', PATH: process.env.PATH, NODE_COMPILE_CACHE: join(folder, 'compiled') },
+      env: { NODE_ENV: 'test', PATH: process.env.PATH, NODE_COMPILE_CACHE },
       execArgv: [],
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     })
