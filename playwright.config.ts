@@ -23,7 +23,8 @@ export default defineConfig({
     baseURL: origin,
     locale: 'en-GB',
     timezoneId: 'Europe/Berlin',
-    trace: 'retain-on-failure',
+    // Actions, requests and console of a failed test. `--trace retain-on-failure` adds screenshots and copies of the document, which take processor time.
+    trace: { mode: 'retain-on-failure', screenshots: false, snapshots: false, sources: false },
     launchOptions: {
       ...(executablePath !== undefined && { executablePath }),
       args: [

@@ -67,7 +67,7 @@ for (const area of ['public', 'you', 'admin'] as const) {
   const views: PageView[] = pages
     .filter((entry) => areaOf(entry) === area)
     .flatMap(({ name }) => languages.flatMap((language) => themes.map((theme) => ({ name, language, theme }))))
-  const chosen = sampled(`browser: ${area} pages by language and theme`, views, Math.ceil(views.length / 10))
+  const chosen = sampled(`browser: ${area} pages by language and theme`, views, Math.ceil(views.length / 15))
 
   test(`${area} pages are accessible, fit 360 px and log nothing in both languages and themes (KP_SEED=${sampleSeed})`, async ({
     browser,

@@ -17,10 +17,11 @@ const names = {
 
 /** Checks that the page shows the name as text and fits phones of 320 and 360 px and a desktop. */
 async function showsName(page: Page, path: string, name: string): Promise<void> {
+  await page.setViewportSize({ width: 320, height: 900 })
+  await page.goto(path)
+  await alive(page)
   for (const width of [320, 360, 1280]) {
     await page.setViewportSize({ width, height: 900 })
-    await page.goto(path)
-    await alive(page)
     const main = page.getByRole('main')
     await expect(main, path).toContainText(name.replace(/\s+/g, ' ').trim().slice(0, 60))
     await expect

@@ -54,7 +54,7 @@ test(`no page sends more than ${most.requests} requests in its first view (KP_SE
   const at: Record<PageName, string> = await addresses()
   const sessions = { public: undefined, you: await sessionOf(people.person), admin: await sessionOf(people.admin) }
   const entries: readonly (PageEntry & { name: PageName })[] = pages
-  for (const entry of sampled('browser: requests of pages', entries, 12)) {
+  for (const entry of sampled('browser: requests of pages', entries, 8)) {
     const sent = await requestsOf(browser, at[entry.name], sessions[areaOf(entry)])
     expect.soft(sent.length, `${entry.path}\n${sent.join('\n')}`).toBeLessThanOrEqual(most.requests)
     // A cold browser on a fast network: what a page requests twice, it could have requested once.

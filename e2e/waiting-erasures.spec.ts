@@ -51,8 +51,14 @@ test('the requester cancels an erasure that waits for a store, and retries anoth
     await page.goto(await erase(erased))
     await expect(state(page)).toContainText('Waiting for side')
     await alive(page)
-    await control.silence(null)
+    // The store answers only once the retry is sent. Otherwise the worker could continue by itself, and the button would vanish before the click.
+    await page.route('**/api/erasures/*/retry', async (route) => {
+      await control.silence(null)
+      await route.continue()
+    })
+    const retried = page.waitForResponse('**/api/erasures/*/retry')
     await page.getByRole('button', { name: 'Retry now' }).click()
+    await retried
     await control.work()
     await expect(state(page)).toContainText('Deleted and verified')
     await expect(page.getByRole('button', { name: 'Retry now' })).toHaveCount(0)

