@@ -8,8 +8,8 @@ import { backupOf } from './backup.ts'
 import type { CrashWorkers } from './crash-workers.ts'
 import type { TestDatabase } from './database.ts'
 
-/** How long a worker may take to die or to finish, in milliseconds. */
-const patience = 120_000
+/** How long a worker may take to die or to finish, in milliseconds. On a busy machine, only a hanging one takes that long. */
+const patience = 600_000
 
 /**
  * As in production, but more often: resumes erasures without a job, because it was retried too often or was freed
