@@ -43,6 +43,18 @@ function looksMixed(text: string, start: number, end: number): boolean {
   }
   return (small > 0 && large > 0) || digits > 0
 }
+/** Whether a part of the characters may look mixed. A name of letters of one case is no encoding. */
+export function isMixed(text: string, start: number, end: number): boolean {
+  let [hasSmall, hasLarge] = [false, false]
+  for (let at = start; at < end; at++) {
+    const unit = text.charCodeAt(at)
+    if (unit >= 48 && unit <= 57) return true
+    if (unit >= 97 && unit <= 122) hasSmall = true
+    else if (unit >= 65 && unit <= 90) hasLarge = true
+    if (hasSmall && hasLarge) return true
+  }
+  return false
+}
 const isHexadecimal = /^(?:[0-9a-f]{2}){8,}$|^(?:[0-9A-F]{2}){8,}$/
 
 export interface CodedSegment {
@@ -62,12 +74,32 @@ function base64Of(bytes: Uint8Array, { isUrl, isPadded }: { isUrl: boolean; isPa
 
 type Coding = (text: string, start: number, end: number) => CodedSegment | undefined
 
+const lineBreak = /[\r\n]{1,8}/
+/** Writes an encoding in lines, if it was written so. */
+function inLines(encoded: string, former: string): string {
+  const breaks = lineBreak.exec(former)
+  if (!breaks || breaks.index === 0) return encoded
+  const width = breaks.index
+  let lines = encoded.slice(0, width)
+  for (let at = width; at < encoded.length; at += width) lines += breaks[0] + encoded.slice(at, at + width)
+  return lines
+}
+const withoutBreaks = (text: string): string => (lineBreak.test(text) ? text.replace(/[\r\n]+/g, '') : text)
+/** What a program writes before a number in hexadecimal digits. */
+const isPrefixed = (text: string, start: number): boolean => /^0[xX]/.test(text.slice(start, start + 2))
 const hexadecimal: Coding = (text, start, end) => {
-  const body = text.slice(start, end)
-  if (!isHexadecimal.test(body)) return undefined
-  const plain = textOfBytes(Buffer.from(body, 'hex'))
+  const from = isPrefixed(text, start) ? start + 2 : start
+  const body = text.slice(from, end)
+  const signs = withoutBreaks(body)
+  if (!isHexadecimal.test(signs)) return undefined
+  const plain = textOfBytes(Buffer.from(signs, 'hex'))
   if (!plain) return undefined
-  return { start, end, text: plain.text, encode: (rest, cuts) => Buffer.from(plain.write(rest, cuts)).toString('hex') }
+  const isLarge = /[A-F]/.test(signs)
+  const encode: Encoder = (rest, cuts) => {
+    const written = Buffer.from(plain.write(rest, cuts)).toString('hex')
+    return inLines(isLarge ? written.toUpperCase() : written, body)
+  }
+  return { start: from, end, text: plain.text, encode }
 }
 const base64: Coding = (text, start, end) => {
   if ((end - start) % 4 === 1 && !text.slice(start, end).includes('\n')) return undefined
@@ -78,7 +110,6 @@ const base64: Coding = (text, start, end) => {
   const plain = textOfBytes(packed?.bytes ?? bytes)
   if (!plain || plain.text === '') return undefined
   const body = text.slice(start, end)
-  const line = /^([^\r\n]*)([\r\n]+)/.exec(body)
   const how = { isUrl: /[-_]/.test(body), isPadded: padded > end || body.replace(/\s/g, '').length % 4 === 0 }
   return {
     start,
@@ -86,9 +117,7 @@ const base64: Coding = (text, start, end) => {
     text: plain.text,
     encode(rest, cuts) {
       const plainBytes = plain.write(rest, cuts)
-      const flat = base64Of(packed ? packed.pack(plainBytes) : plainBytes, how)
-      const [, first = '', breaks = ''] = line ?? []
-      return first === '' ? flat : (flat.match(new RegExp(`.{1,${first.length}}`, 'g')) ?? []).join(breaks)
+      return inLines(base64Of(packed ? packed.pack(plainBytes) : plainBytes, how), body)
     },
   }
 }
@@ -107,7 +136,8 @@ function base32Of(bytes: Uint8Array, isPadded: boolean): string {
   return isPadded ? encoded.padEnd(Math.ceil(encoded.length / 8) * 8, '=') : encoded
 }
 const base32: Coding = (text, start, end) => {
-  const body = text.slice(start, end)
+  const written = text.slice(start, end)
+  const body = withoutBreaks(written)
   if (!isBase32.test(body)) return undefined
   const bytes = new Uint8Array(Math.floor((body.length * 5) / 8))
   let [length, bits, count] = [0, 0, 0]
@@ -123,7 +153,8 @@ const base32: Coding = (text, start, end) => {
   paddingOfBase32.lastIndex = end
   const padded = end + (paddingOfBase32.exec(text)?.[0].length ?? 0)
   const isPadded = padded > end || body.length % 8 === 0
-  return { start, end: padded, text: plain.text, encode: (rest, cuts) => base32Of(plain.write(rest, cuts), isPadded) }
+  const encode: Encoder = (rest, cuts) => inLines(base32Of(plain.write(rest, cuts), isPadded), written)
+  return { start, end: padded, text: plain.text, encode }
 }
 /** What a run of letters and digits may be, in this order. */
 export const codings = new Map<string, Coding>([
@@ -146,10 +177,12 @@ function decoded(text: string, start: number, end: number): CodedSegment | undef
 /** Line breaks between two lines of Base64 at most: tags that were removed may leave several. */
 export const maxBreaks = 8
 
-/** The end of Base64 with line breaks, up to `max`: every line but the last is as long as the first. */
+/** A shorter line than those of Base64 that is not a word. */
+const shortLine = /^(?=\D*\d)(?:[A-Z2-7]{32,}|[0-9a-f]{32,}|[0-9A-F]{32,})$/
+/** The end of an encoding with line breaks, up to `max`: every line but the last is as long as the first. */
 export function endOfLines(text: string, start: number, end: number, max: number): number {
   const width = end - start
-  if (width < 60 || width % 4 !== 0) return end
+  if (width % 4 !== 0 || width < 32 || (width < 60 && !shortLine.test(text.slice(start, end)))) return end
   let until = end
   for (;;) {
     let from = until

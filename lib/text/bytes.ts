@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import type { Encoder, Span } from './layer.ts'
+import type { Span } from './layer.ts'
 
 // The texts that bytes contain: UTF-8, UTF-16, or the texts of a binary format.
 
@@ -195,38 +195,4 @@ export function textOfBytes(bytes: Uint8Array): TextOfBytes | undefined {
   const text = isNarrow ? narrowText(bytes) : undefined
   if (text !== undefined) return { text, write: (rest) => new TextEncoder().encode(rest) }
   return wideText(bytes) ?? partlyWideText(bytes) ?? binaryText(bytes)
-}
-
-/** Of a shorter list of numbers, nobody can tell whether they are bytes. */
-const leastListed = 16
-const isDigit = (unit: number): boolean => unit >= 48 && unit <= 57
-const isBetweenNumbers = (unit: number): boolean => unit === 44 || unit <= 32
-/** The text of a list of bytes that begins with a bracket, as programs print them: `[73, 32, 104]`. */
-export function textOfList(
-  text: string,
-  start: number,
-  end: number,
-): { end: number; text: string; encode: Encoder } | undefined {
-  if (!isDigit(text.charCodeAt(start + 1))) return undefined
-  const listed: number[] = []
-  let value = -1
-  let between = ''
-  for (let at = start + 1; at < end; at++) {
-    const unit = text.charCodeAt(at)
-    if (isDigit(unit)) {
-      value = Math.max(0, value) * 10 + unit - 48
-      if (value > 255) return undefined
-      continue
-    }
-    if (unit !== 93 && !isBetweenNumbers(unit)) return undefined
-    if (value >= 0) listed.push(value)
-    value = -1
-    if (listed.length === 1) between += text[at]
-    if (unit !== 93) continue
-    if (listed.length < leastListed) return undefined
-    const found = textOfBytes(Uint8Array.from(listed))
-    if (!found) return undefined
-    return { end: at + 1, text: found.text, encode: (rest, cuts) => `[${[...found.write(rest, cuts)].join(between)}]` }
-  }
-  return undefined
 }

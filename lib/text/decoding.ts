@@ -1,5 +1,13 @@
-import { encodedWord, endOfLines, isBase64Unit, leastBase64, leastPadded, segmentsIn, wordOfHeader } from './base64.ts'
-import { textOfList } from './bytes.ts'
+import {
+  encodedWord,
+  endOfLines,
+  isBase64Unit,
+  isMixed,
+  leastBase64,
+  leastPadded,
+  segmentsIn,
+  wordOfHeader,
+} from './base64.ts'
 import { type Elements, endOfSection, markup } from './elements.ts'
 import {
   type ByteReader,
@@ -14,6 +22,7 @@ import {
   maxOfLine,
   maxOfReference,
   percentByte,
+  percentUnit,
   quoted,
   quotedByte,
   readCharacter,
@@ -24,6 +33,14 @@ import {
 } from './escapes.ts'
 import type { LayerBuilder } from './layer.ts'
 import { type LightMarkup, lightMarkup } from './light-markup.ts'
+import {
+  endOfSeparated,
+  isOffsetOfDump,
+  type ListedBytes,
+  mayBeSeparated,
+  textOfList,
+  textOfSeparated,
+} from './listed-bytes.ts'
 import { tex, texEscape } from './typeset.ts'
 
 /** Classes of UTF-16 code units for the scanner. */
@@ -71,6 +88,8 @@ interface Region extends Elements {
   isCell?: boolean
   isQuoted?: boolean
   isWide?: boolean
+  /** Separated bytes up to this offset contain no text. */
+  binaryEnd?: number
   /** Matches a line that ends with the name of a field, not with a soft line break of quoted-printable. */
   field?: RegExp
 }
@@ -199,7 +218,6 @@ const wideCharacters: Decoder = (layer, text, at, region, copied) => {
 }
 
 const listOfBytes: Decoder = (layer, text, at, region, copied) => {
-  if (text.charCodeAt(at) !== 91) return at
   const bytes = textOfList(text, at, region.end)
   if (!bytes) return at
   copied()
@@ -215,7 +233,7 @@ export const decoders = new Map<string, { signs: string; decode: Decoder }>([
   ],
   ['elements', { signs: '<', decode: markup }],
   ['sections of XML', { signs: ']', decode: endOfSection }],
-  ['lists of bytes', { signs: '[', decode: listOfBytes }],
+  ['lists of bytes', { signs: '[{', decode: listOfBytes }],
   ['links and mentions', { signs: '<>[]|{', decode: lightMarkup }],
   ['doubled quotation marks', { signs: '"', decode: quotationMark }],
   ['TeX', { signs: '{}\\', decode: texGroup }],
@@ -226,7 +244,11 @@ export const decoders = new Map<string, { signs: string; decode: Decoder }>([
   ['UTF-16 that was read byte by byte', { signs: '\0', decode: wideCharacters }],
   [
     'percent-encoding',
-    { signs: '%', decode: (layer, text, at, _, copied) => takeCharacter(layer, text, at, copied, percentByte) },
+    {
+      signs: '%',
+      decode: (layer, text, at, _, copied) =>
+        Math.max(takeCharacter(layer, text, at, copied, percentByte), percentUnit(layer, text, at, copied)),
+    },
   ],
   ['words of email headers', { signs: '=', decode: headerWord }],
   ['quoted-printable', { signs: '=', decode: quotedPrintable }],
@@ -292,6 +314,18 @@ function endOfPadding(text: string, at: number): number {
   return end
 }
 
+/** Whether a run may be the first of several bytes that are separated from each other. Hyphens belong to the run. */
+const isPair = (text: string, start: number, length: number): boolean =>
+  (length === 2 || length === 4 || text.charCodeAt(start + 2) === 45) &&
+  hexOf(text.charCodeAt(start)) >= 0 &&
+  mayBeSeparated(text, start)
+function separatedBytes(text: string, start: number, region: Region): ListedBytes | undefined {
+  if (start < (region.binaryEnd ?? 0)) return undefined
+  const found = textOfSeparated(text, start, region.end)
+  if (!found) region.binaryEnd = endOfSeparated(text, start)
+  return found
+}
+
 /**
  * Removes one level of every encoding from a part of the layer's base. `defers`: leaves Base64 beside other encodings to the next layer,
  * because an escape sequence or a tag may be between two parts of it. `first`: the signs of the encoding that must be removed before all
@@ -323,6 +357,16 @@ export function decodeInline(layer: LayerBuilder, start: number, end: number, de
     }
     if (runStart >= 0) {
       const length = at - runStart
+      const bytes =
+        only === undefined && isPair(text, runStart, length) ? separatedBytes(text, runStart, region) : undefined
+      if (bytes) {
+        layer.copy(from, runStart)
+        layer.coded(runStart, bytes.end, bytes.text, bytes.encode)
+        at = bytes.end
+        from = at
+        runStart = -1
+        continue
+      }
       const isBeside =
         only !== undefined ||
         (defers &&
@@ -377,42 +421,54 @@ export function decodeInline(layer: LayerBuilder, start: number, end: number, de
   layer.copy(from, end)
 }
 
-/** The beginning of a string in a list of a programming language. */
-const literal = /^[bBfFrRuU]{0,2}['"]|^[\w$]+=/
+/** The beginning of a string, or of a named argument, after a bracket in a program. */
+const literal = /\s{0,40}(?:[bBfFrRuU]{0,2}['"]|[\w$]{1,40}=)/y
+const isBeforeLiteral = (text: string, at: number): boolean => {
+  literal.lastIndex = at
+  return literal.test(text)
+}
 
-/** Whether a text may contain something to decode. Prose does not, and is searched directly. */
-export function mayBeEncoded(text: string): boolean {
+/**
+ * Whether a text may contain something to decode. Prose does not, and is searched directly. A part of a text may also contain the end of
+ * what began in another part.
+ */
+export function mayBeEncoded(text: string, start = 0, end = text.length, isPart = false): boolean {
   let run = 0
-  for (let at = 0; at < text.length; at++) {
+  for (let at = start; at < end; at++) {
     const unit = text.charCodeAt(at)
     const kind = classes[unit]
     if (kind === base64) {
       run++
       continue
     }
-    if (run >= leastBase64) return true
+    if (run >= leastBase64 && isMixed(text, at - run, at)) return true
+    if (run > 1 && isPair(text, at - run, run)) return true
+    if (run > 5 && run <= 16 && isOffsetOfDump(text, at - run, at)) return true
     if (run >= leastPadded && unit === 61) return true
     run = 0
     if (unit === 123 || unit === 91) return true
-    if (unit === 34 && (text.charCodeAt(at - 1) === 58 || text.charCodeAt(at - 1) === 34)) return true
-    if (unit === 40 && literal.test(text.slice(at + 1, at + 4))) return true
+    if (unit === 34 && (text.charCodeAt(at - 1) === 58 || text.charCodeAt(at - 1) === 34 || (isPart && at === start)))
+      return true
+    if (unit === 40 && isBeforeLiteral(text, at + 1)) return true
     if (kind !== special) continue
     const next = text.charCodeAt(at + 1)
     if (unit === 39) {
       if (next === 39 || next === 92 || next === 34) return true
     } else if (unit === 38) {
       if (next === 35 || (next | 32) >= 97) return true
-    } else if (unit === 34 || unit === 62 || unit === 93 || unit === 125 || unit === 124) {
+    } else if (unit === 34 || unit === 62 || unit === 125) {
       // What they close began before.
+    } else if (unit === 93 || unit === 124) {
+      if (isPart) return true
     } else if (unit === 60) {
       if (next === 33 || next === 35 || (next >= 47 && next <= 58) || next === 63 || next >= 64) return true
     } else if (unit === 37) {
-      if (hexOf(next) >= 0) return true
+      if (hexOf(next) >= 0 || next === 117) return true
     } else if (unit === 61) {
       if (hexOf(next) >= 0 || next <= 32 || next === 63) return true
     } else if (unit >= 0xc2 && unit <= 0xf4) {
       if (next >= 0x80 && latinByte(next) >= 0x80 && latinByte(next) < 0xc0) return true
     } else return true
   }
-  return run >= leastBase64
+  return run >= leastBase64 && isMixed(text, end - run, end)
 }

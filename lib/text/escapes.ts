@@ -67,6 +67,15 @@ export const percentByte: ByteReader = (text, at) => {
   const byte = byteAt(text, at + 1)
   return byte < 0 ? undefined : { byte, end: at + 3 }
 }
+/** A unit of UTF-16 as old browsers escape it: `%u0435`. Returns its end; the same offset if there is none. */
+export function percentUnit(layer: LayerBuilder, text: string, at: number, copied: () => void): number {
+  if (text.charCodeAt(at + 1) !== 117) return at
+  const [high, low] = [byteAt(text, at + 2), byteAt(text, at + 4)]
+  if (high < 0 || low < 0) return at
+  copied()
+  layer.unit(at, at + 6, String.fromCharCode(high * 256 + low))
+  return at + 6
+}
 const base64Sign = /[A-Za-z0-9+/_-]/
 /** Fewer signs of Base64 may be a word. */
 const leastPadded = 16

@@ -1,6 +1,6 @@
-import { textOfList } from './bytes.ts'
 import type { StringColumns } from './columns.ts'
 import type { LayerBuilder, Span } from './layer.ts'
+import { textOfList, textOfRecord } from './listed-bytes.ts'
 
 /** Properties whose values describe a message and contain no words of a person. */
 export const technical =
@@ -262,7 +262,7 @@ export function decodeJson(
       from = to
       at = to - 1
     } else if (unit === 123 || unit === 91) {
-      const bytes = unit === 91 ? textOfList(text, at, end) : undefined
+      const bytes = unit === 91 ? textOfList(text, at, end) : textOfRecord(text, at, end)
       if (bytes) {
         layer.markup(from, at, '\n')
         layer.coded(at, bytes.end, bytes.text, bytes.encode)

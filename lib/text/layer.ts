@@ -156,7 +156,12 @@ export class LayerBuilder {
     return this.#written.length
   }
   copy(start: number, end: number): void {
-    if (end > start) this.#pushCopy(same, start, end)
+    if (end <= start) return
+    const last = this.#count - 1
+    if (last >= 0 && this.#kinds[last] === same && this.#baseEnds[last] === start) {
+      this.#baseEnds[last] = end
+      this.#written.write(this.base, start, Math.min(end, this.base.length))
+    } else this.#pushCopy(same, start, end)
   }
   unit(start: number, end: number, text: string): void {
     this.isChanged = true

@@ -34,18 +34,23 @@ export interface LightMarkup {
   closing?: number
   /** The last bracket that was sought. */
   bracket?: number
+  /** The last line between an address and its words that was sought. */
+  line?: number
 }
 
 /** The characters of an element of BBCode at most. */
 const longestElement = 340
-/** The offset of the next closing bracket. */
-function bracketAfter(text: string, at: number, light: LightMarkup): number {
-  if (light.bracket === undefined || light.bracket < at) {
-    const next = text.indexOf(']', at)
-    light.bracket = next < 0 ? Number.POSITIVE_INFINITY : next
-  }
-  return light.bracket
+/** The offset of the next closing bracket, or of the next vertical line. */
+function nextOf(sign: 'bracket' | 'line', text: string, at: number, light: LightMarkup): number {
+  const known = light[sign]
+  if (known !== undefined && known >= at) return known
+  const next = text.indexOf(sign === 'bracket' ? ']' : '|', at)
+  const found = next < 0 ? Number.POSITIVE_INFINITY : next
+  light[sign] = found
+  return found
 }
+/** Signs after a bracket with which an element or an address may begin. */
+const beginsElement = /[/a-z]/i
 
 /** Removes a link, a mention or a tag of other formats than HTML. Returns its end; the same offset if there is none. */
 export function lightMarkup(
@@ -77,7 +82,9 @@ export function lightMarkup(
         const link = matched(wikiLink)
         return link ? take(link[0], '', link[1]) : at
       }
-      const element = bracketAfter(text, at, light) - at <= longestElement ? matched(board) : null
+      const bracket = nextOf('bracket', text, at, light)
+      const isNamed = beginsElement.test(text[at + 1] ?? '')
+      const element = isNamed && bracket - at <= longestElement ? matched(board) : null
       if (element) {
         const name = (element[2] ?? '').toLowerCase()
         light.closed ??= new Set(
@@ -92,9 +99,10 @@ export function lightMarkup(
         )
         return light.closed.has('list') ? take('[*]', '\n') : at
       }
-      const first = matched(addressFirst)
+      const first = isNamed ? matched(addressFirst) : null
       if (first) return take(first[0], '', first[1])
-      return matched(addressLast) ? take('[', '') : at
+      const line = nextOf('line', text, at, light)
+      return line < bracket && line - at <= longestElement && matched(addressLast) ? take('[', '') : at
     }
     case 93: {
       const link = matched(addressAfter)

@@ -18,6 +18,7 @@ import {
   withoutStructure,
 } from './layer.ts'
 import { isOpeningOfBoard } from './light-markup.ts'
+import { dumpsIn, hasDump } from './listed-bytes.ts'
 import { decodeLiteralValue, hasLiteral, literalsIn } from './literals.ts'
 import { beginUnpacking } from './packed.ts'
 import { joinHyphens, readings } from './readings.ts'
@@ -91,16 +92,34 @@ const literals: Format = (builder, start, end, defers) => {
   decodeInline(builder, from, end, defers)
   return true
 }
+const dumps: Format = (builder, start, end, defers) => {
+  if (!hasDump(builder.base, start, end)) return undefined
+  const found = dumpsIn(builder.base, start, end)
+  if (found.length === 0) return undefined
+  const from = readValues(builder, { start, end, defers }, found, (one) =>
+    builder.coded(one.start, one.end, one.text, one.encode),
+  )
+  decodeInline(builder, from, end, defers)
+  return true
+}
 /** The formats of whole values. The first that a text contains is read. */
 export const formats = new Map<string, Format>([
+  ['dumps of bytes', dumps],
   ['RTF', rtf],
   ['JSON', json],
   ['literals of programs', literals],
 ])
 
+const mayBeEncodedIn = (text: string, start: number, end: number): boolean =>
+  mayBeEncoded(text, start, end, true) || (text.slice(start, end).includes('(') && hasLiteral(text, start, end))
 function decodeRegion(builder: LayerBuilder, start: number, end: number, defers: boolean): void {
-  if (hasOpening(builder.base, start, end))
-    for (const read of formats.values()) if (read(builder, start, end, defers)) return
+  if (!mayBeEncodedIn(builder.base, start, end)) {
+    builder.copy(start, end)
+    return
+  }
+  const isOpened = hasOpening(builder.base, start, end)
+  for (const [name, read] of formats)
+    if ((isOpened || name === 'dumps of bytes') && read(builder, start, end, defers)) return
   decodeInline(builder, start, end, defers)
 }
 /** Whether the lines of a text are divided by another encoding. */

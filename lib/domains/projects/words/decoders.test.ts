@@ -48,6 +48,13 @@ const tables: [of: string, table: Map<string, unknown>, texts: Record<string, st
     'whole values',
     formats,
     {
+      'dumps of bytes': [
+        'begin 644 note.txt',
+        `M;7D@9F5V97(@8F5G86X@:6X@07!R:6P@86YD('1H92!C;&EN:6,@:V5P="!M`,
+        '/92!F;W(@;FEN92!D87ES',
+        '`',
+        'end',
+      ].join('\n'),
       RTF: `{\\rtf1\\ansi ${signs((letter) => `\\'${code(letter)}`)}}`,
       JSON: (sentence.match(/.{1,6}/g) ?? []).map((piece) => `0:${JSON.stringify(piece)}`).join('\n'),
       'literals of programs': `[${words.map((word, n) => `(${n}, 'x', '${word}')`).join(', ')}]`,
