@@ -1,4 +1,5 @@
 import { type Layer, LayerBuilder, type Span } from './layer.ts'
+import { wordColumnsIn } from './word-tables.ts'
 
 /** Builds a reading; what follows the text itself in the base follows it in the reading, too. */
 class ReadingBuilder extends LayerBuilder {
@@ -423,14 +424,68 @@ function splitIdentifiers(base: string, flowEnd: number): Layer | undefined {
   return builder.reading()
 }
 
+/** What people write between the letters of a word that they spell. */
+const betweenLetters = new Uint8Array(0x10000)
+for (const sign of ' .-_·') betweenLetters[sign.charCodeAt(0)] = 1
+/** Whether four letters with the same sign between them may be in a text. */
+function mayBeSpelled(text: string): boolean {
+  const isBetween = (at: number): boolean =>
+    betweenLetters[text.charCodeAt(at)] === 1 &&
+    text.charCodeAt(at) === text.charCodeAt(at + 2) &&
+    betweenLetters[text.charCodeAt(at + 1)] !== 1
+  for (let at = 0; at + 3 < text.length; at += 4) if (isBetween(at) || isBetween(at + 1)) return true
+  return false
+}
+const letter = '\\p{L}\\p{M}*'
+/** A word with spaces between its letters has wider gaps around it. */
+const spelledWithSpaces = `(?<=(?:^|\\n|\\s\\s)\\p{P}?)${letter}(?: ${letter})+(?= ?\\p{P}{0,3}(?:\\n|\\s\\s|$))`
+const spelled = new RegExp(
+  `(?<![\\p{L}\\p{M}\\p{N}])${letter}([.\\-_·])${letter}(?:\\1${letter})*(?![\\p{L}\\p{M}\\p{N}])|${spelledWithSpaces}`,
+  'gu',
+)
+/** Fewer spelled words, and shorter ones, are abbreviations. */
+const [leastSpelled, shortestSpelled] = [3, 5]
+/** A text whose words are spelled: `f e v e r` with wider gaps between the words, or `f-e-v-e-r`. */
+function joinSpelled(base: string, flowEnd: number): Layer | undefined {
+  if (!mayBeSpelled(base)) return undefined
+  const words = [...base.matchAll(spelled)]
+  if (words.filter(([word]) => word.length >= shortestSpelled).length < leastSpelled) return undefined
+  const builder = new ReadingBuilder(base, flowEnd)
+  for (const { 0: word, 1: sign = ' ', index } of words)
+    for (let at = word.indexOf(sign); at >= 0; at = word.indexOf(sign, at + 1)) {
+      builder.copyTo(index + at, index + at + 1)
+      builder.drop(index + at, index + at + 1)
+    }
+  return builder.reading()
+}
+
+/** A text with the words of each column of its tables behind it. */
+function readColumns(base: string, flowEnd: number): Layer | undefined {
+  const columns = wordColumnsIn(base)
+  if (columns.length === 0) return undefined
+  const builder = new ReadingBuilder(base, flowEnd)
+  builder.isChanged = true
+  for (const column of columns)
+    builder.afterwards(() => {
+      for (let at = 0; at < column.length; at += 2) {
+        const [start = 0, end = 0] = [column[at], column[at + 1]]
+        builder.copy(start, end)
+        builder.markup(end, end, '\n')
+      }
+    })
+  return builder.readingBeside()
+}
+
 /** The forms in which people read a decoded text: each removes what is between its words. Every form is also searched without the next. */
 export const readings = new Map<string, (base: string, flowEnd: number) => Layer | undefined>([
   ['folds', withoutFolds],
+  ['columns', readColumns],
   ['tokens', joinTokens],
   ['changes', newVersion],
   ['formats', withoutFormats],
   ['prefixes', withoutPrefixes],
   ['labels', withoutLabels],
+  ['spelled words', joinSpelled],
   ['hyphens', hyphensOf],
   ['identifiers', splitIdentifiers],
 ])

@@ -13,7 +13,9 @@ const numbers = Array.from({ length: 200 }, (_, n) => `line ${n ** 3} of the pag
 const packed = (pack: (text: string) => Uint8Array) => `zip ${Buffer.from(pack(sentence)).toString('base64')} end`
 const signs = (write: (letter: string) => string) => sentence.replace(/[aeio]/g, write)
 const accented = 'mötte große Bären über schönen Flüssen früh'
-const lines = words.map((word, n) => JSON.stringify({ n, id: `c${n}`, word })).join('\n')
+const lines = words
+  .map((word, n) => JSON.stringify({ n, id: `c${n}`, word, ...(n % 2 === 0 && { isFinal: true }) }))
+  .join('\n')
 const code = (letter: string) => letter.charCodeAt(0).toString(16)
 
 const parts = (size: number) => sentence.match(new RegExp(`.{1,${size}}`, 'g')) ?? []
@@ -85,6 +87,8 @@ const tables: [of: string, table: Map<string, unknown>, texts: Record<string, st
     readings,
     {
       folds: `BEGIN:VCARD\r\n${[`NOTE:`, ...parts(4)].join('\r\n ')}\r\nEND:VCARD`,
+      columns: words.map((word, n) => `${n / 2};${n / 2 + 0.4};${word};speaker`).join('\n'),
+      'spelled words': words.map((word) => [...word].join('.')).join(' '),
       tokens: words.map((word) => (word.length > 3 ? `${word.slice(0, 2)} ##${word.slice(2)}` : word)).join(' '),
       changes: words.map((word, n) => (n % 2 === 0 ? `[-another one-] {+${word}+}` : word)).join(' '),
       formats: words.map((word, n) => (n % 4 === 0 ? `${word} [${n + 1}]` : word)).join(' '),

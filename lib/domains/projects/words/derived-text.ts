@@ -1,7 +1,7 @@
 import type { ErasedWords } from '#lib/kernel/data-source.ts'
 import { applyReplacements } from '#lib/text/layer.ts'
 import { maxDecoded, readerText, replacementsOf, structureOf, viewsOf } from '#lib/text/views.ts'
-import { tokenize } from '#lib/text/words.ts'
+import { runWeight, tokenize } from '#lib/text/words.ts'
 import { mergeSpans, type TextSpan } from './fingerprints.ts'
 import { allOf, finderOf, type TextFinder } from './text-index.ts'
 
@@ -138,6 +138,15 @@ function isLabel(line: string): boolean {
 }
 const afterwards = /^[\p{P}\p{S}\p{M}]*/u
 
+/** What a value contains in attributes and keys, decoded. */
+const besideText = (text: string): string => {
+  const last = viewsOf(text).layers.at(-1)
+  return last ? last.text.slice(last.flowEnd) : ''
+}
+/** Whether all words of a value are in attributes and keys, such as the data of a page's element. */
+const isBesideText = (text: string): boolean => !hasSpokenWords(readerText(text))
+const hasRun = (text: string): boolean => tokenize(text).reduce((sum, { weight }) => sum + weight, 0) >= runWeight
+
 /**
  * Removes spans from a text, in whatever encoding they were found. Null if only speaker labels would remain, or if the name of a property
  * would have to be cut. A label is removed with the words that it introduces. JSON and markup remain valid.
@@ -156,7 +165,7 @@ export function cutFrom(text: string, spans: readonly TextSpan[]): string | null
   const replacements = replacementsOf(text, deletions)
   if (replacements === undefined) return null
   const rest = applyReplacements(text, replacements)
-  if (!hasSpokenWords(readerText(rest))) return null
+  if (!hasSpokenWords(readerText(rest)) && !(isBesideText(text) && hasRun(besideText(rest)))) return null
   return layers.some(({ hasStructure }) => hasStructure) ? rest : rest.trim()
 }
 

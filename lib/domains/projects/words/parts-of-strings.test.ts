@@ -41,3 +41,16 @@ describe('literals beside an escape that is no encoding', () => {
     expect(found.runsIn(text)).toHaveLength(8)
   })
 })
+
+describe('an attribute of a page', () => {
+  const other = 'lantern Friday river morning bitter window basement'
+  const attribute = (value: string) => `<div data-props="${value.replaceAll('"', '&quot;')}"></div>`
+  it('keeps the words of others when words are cut from it', () => {
+    expect(cut(attribute(JSON.stringify({ a: `${erased}. ${other}.` })))).toBe(
+      attribute(JSON.stringify({ a: `${other}.` })),
+    )
+  })
+  it('is deleted with its element when nothing of others is in it', () => {
+    expect(cut(attribute(JSON.stringify({ a: erased })))).toBeNull()
+  })
+})

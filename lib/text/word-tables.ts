@@ -1,0 +1,93 @@
+// Tables with one word in each line, as transcripts, tokenizers and parsers write them.
+
+/** A part of a text in a column: offsets, in pairs. */
+export type WordColumn = readonly number[]
+
+const delimiters = [9, 44, 59, 124, 32]
+/** Fewer words are no run. */
+const leastRows = 6
+/** Lines of code often have one space. */
+const leastSpaces = 2
+const mostCells = 16
+const longestRow = 240
+const longestCell = 40
+/** Of a column of words, most cells contain a letter, and one word. */
+const leastWords = 0.75
+const isWord = /^[^\s]{0,4}\p{L}[^\s]*$/u
+
+/** The trimmed cell between two delimiters, without its quotation marks. */
+function cellOf(text: string, start: number, end: number): [start: number, end: number] {
+  let [from, to] = [start, end]
+  const isEdge = (unit: number): boolean => unit <= 32 || unit === 34 || unit === 39
+  while (from < to && isEdge(text.charCodeAt(from))) from++
+  while (to > from && isEdge(text.charCodeAt(to - 1))) to--
+  return [from, to]
+}
+/** The columns of words in rows that have the same number of cells. */
+function columnsOf(text: string, rows: readonly number[], delimiter: number, cells: number): WordColumn[] {
+  const columns: number[][] = Array.from({ length: cells }, () => [])
+  for (let row = 0; row < rows.length; row += 2) {
+    const [start = 0, end = 0] = [rows[row], rows[row + 1]]
+    let [from, cell] = [start, 0]
+    for (let at = start; at <= end; at++) {
+      if (at < end && text.charCodeAt(at) !== delimiter) continue
+      columns[cell]?.push(...cellOf(text, from, at))
+      from = at + 1
+      cell++
+    }
+  }
+  return columns.filter((column) => {
+    let [words, filled] = [0, 0]
+    const different = new Set<string>()
+    for (let at = 0; at < column.length; at += 2) {
+      const [start = 0, end = 0] = [column[at], column[at + 1]]
+      if (end - start > longestCell) return false
+      if (end > start) filled++
+      const cell = text.slice(start, end)
+      if (!isWord.test(cell)) continue
+      words++
+      different.add(cell)
+    }
+    return words >= leastRows && words >= filled * leastWords && different.size > 2
+  })
+}
+
+/** The columns of words of the tables in a text: consecutive lines with the same number of cells. */
+export function wordColumnsIn(text: string): WordColumn[] {
+  const found: WordColumn[] = []
+  const open = delimiters.map(() => ({ count: 0, rows: [] as number[] }))
+  const close = (at: number): void => {
+    const group = open[at]
+    if (!group) return
+    if (group.rows.length >= leastRows * 2)
+      found.push(...columnsOf(text, group.rows, delimiters[at] ?? 0, group.count + 1))
+    group.rows = []
+    group.count = 0
+  }
+  const counts = new Uint16Array(128)
+  for (let start = 0; start < text.length; ) {
+    const next = text.indexOf('\n', start)
+    const end = next < 0 ? text.length : next
+    const isRow = end - start <= longestRow && end > start
+    if (isRow) {
+      for (const delimiter of delimiters) counts[delimiter] = 0
+      for (let at = start; at < end; at++) {
+        const unit = text.charCodeAt(at)
+        if (unit < 128) counts[unit] = (counts[unit] ?? 0) + 1
+      }
+    }
+    for (const [at, delimiter] of delimiters.entries()) {
+      const group = open[at]
+      const count = isRow ? (counts[delimiter] ?? 0) : 0
+      if (!group || (count === 0 && group.rows.length === 0)) continue
+      if (count !== group.count) close(at)
+      if (count === 0 || count >= mostCells) continue
+      if (delimiter === 32 && (count < leastSpaces || text.charCodeAt(start) === 32)) continue
+      group.count = count
+      group.rows.push(start, end)
+    }
+    start = end + 1
+  }
+  for (const at of delimiters.keys()) close(at)
+  return found
+}
