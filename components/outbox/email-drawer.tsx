@@ -13,9 +13,9 @@ import { Skeleton } from '#components/ui/skeleton.tsx'
 import { PlainLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import type { Endpoint } from '#lib/client/request.ts'
-import type { readLetter } from '#lib/domains/outbox/contract.ts'
+import type { readOutboxEmail } from '#lib/domains/outbox/contract.ts'
 
-const readAt: Endpoint<typeof readLetter> = { method: 'get', path: '/api/admin/outbox/{id}' }
+const readAt: Endpoint<typeof readOutboxEmail> = { method: 'get', path: '/api/admin/outbox/{id}' }
 
 /** The text of an email. Its links load only on demand, because anybody who reads one could act as the recipient. */
 export function EmailDrawer({ id, onClose }: { id: string | null; onClose: () => void }) {

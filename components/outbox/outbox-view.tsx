@@ -10,12 +10,12 @@ import { NoMatch } from '#components/ui/no-match.tsx'
 import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
 import { Time } from '#components/ui/time.tsx'
 import type { Endpoint } from '#lib/client/request.ts'
-import type { listLetters } from '#lib/domains/outbox/contract.ts'
+import type { listOutboxEmails } from '#lib/domains/outbox/contract.ts'
 import type { Output } from '#lib/kernel/operation.ts'
 import { EmailDrawer } from './email-drawer.tsx'
 
-const listAt: Endpoint<typeof listLetters> = { method: 'get', path: '/api/admin/outbox' }
-type Email = Output<typeof listLetters>['data'][number]
+const listAt: Endpoint<typeof listOutboxEmails> = { method: 'get', path: '/api/admin/outbox' }
+type Email = Output<typeof listOutboxEmails>['data'][number]
 
 function useColumns(onOpen: (id: string) => void): ShownColumn<Email>[] {
   const t = useTranslations('outbox')
@@ -55,7 +55,7 @@ function useColumns(onOpen: (id: string) => void): ShownColumn<Email>[] {
 }
 
 /** Emails in the outbox folder. The address holds the search and the open email. */
-export function OutboxView({ initial }: { initial: Output<typeof listLetters> }) {
+export function OutboxView({ initial }: { initial: Output<typeof listOutboxEmails> }) {
   const t = useTranslations('outbox')
   const [sought, setSought] = useQueryState('q')
   const q = sought ?? ''

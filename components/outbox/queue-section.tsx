@@ -6,10 +6,10 @@ import { CopyableId } from '#components/ui/copyable-id.tsx'
 import { Section } from '#components/ui/page.tsx'
 import { DataTable } from '#components/ui/table.tsx'
 import { Time } from '#components/ui/time.tsx'
-import type { listLetters } from '#lib/domains/outbox/contract.ts'
+import type { listOutboxEmails } from '#lib/domains/outbox/contract.ts'
 import type { Output } from '#lib/kernel/operation.ts'
 
-type Queue = Output<typeof listLetters>['queue']
+type Queue = Output<typeof listOutboxEmails>['queue']
 const tones = { waiting: 'neutral', retrying: 'warning', failed: 'danger' } as const
 
 /** Emails that are not written or sent yet: counts and job ids. */

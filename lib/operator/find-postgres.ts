@@ -259,7 +259,7 @@ export function postgresSource(url: string): FindSource {
   /** The next page of a table. After a timeout it reads less; a single block that takes too long is counted. */
   async function nextRows(table: Table, at: string | null): Promise<FindPage> {
     const from = Number(at ?? 0)
-    const following = (to: number) => (to < (table.blocks ?? 0) ? String(to) : null)
+    const nextPage = (to: number) => (to < (table.blocks ?? 0) ? String(to) : null)
     for (;;) {
       let count = 0
       try {
@@ -269,7 +269,7 @@ export function postgresSource(url: string): FindSource {
         const { bytes, ...page } = await tablePage({ within, timed }, table, from, count)
         if (bytes > bytesPerPage) blocks = Math.max(1, blocks >> 1)
         else if (bytes < bytesPerPage / 8) blocks = Math.min(blocksAtOnce, blocks * 2)
-        return { ...page, next: following(from + count) }
+        return { ...page, next: nextPage(from + count) }
       } catch (error) {
         const code = errorCode(error) ?? ''
         const reason = passing[code]
@@ -282,7 +282,7 @@ export function postgresSource(url: string): FindSource {
           blocks = Math.max(1, count >> 2)
           continue
         }
-        return { records: [], unread: { slow: 1 }, next: following(from + 1) }
+        return { records: [], unread: { slow: 1 }, next: nextPage(from + 1) }
       }
     }
   }

@@ -274,10 +274,10 @@ export async function find(options: FindOptions): Promise<FindReport> {
         cursor: null,
       },
     )
-  let noted = performance.now()
+  let reportedAt = performance.now()
   const noteState = (isDue = true) => {
-    if (!isDue && performance.now() - noted < noteEvery) return
-    noted = performance.now()
+    if (!isDue && performance.now() - reportedAt < noteEvery) return
+    reportedAt = performance.now()
     report.places = places.kept()
     note(report)
   }

@@ -50,7 +50,7 @@ export interface OpenStores {
 const quiet: ReadonlySet<PropertyKey> = new Set(['state', 'close', 'residueSeconds', 'lifetimes'])
 
 /** The same store, which calls `used` before each access. */
-function noted<T extends object>(store: T, used: (isPut: boolean) => Promise<void>): T {
+function withUseRecorded<T extends object>(store: T, used: (isPut: boolean) => Promise<void>): T {
   return new Proxy(store, {
     get(target, name) {
       const member: unknown = Reflect.get(target, name)
@@ -146,10 +146,10 @@ export function openStores(
   const files = env.KP_FILES_URL === undefined ? undefined : openObjects(env.KP_FILES_URL, env.KP_DATA_DIR)
   return {
     files,
-    graph: noted(graph, () => used('graph')),
-    cache: noted(cache, () => used('cache')),
-    objects: noted(objects, (isPut) => used('objects', isPut)),
-    checkpoints: noted(checkpoints, () => used('checkpoints')),
+    graph: withUseRecorded(graph, () => used('graph')),
+    cache: withUseRecorded(cache, () => used('cache')),
+    objects: withUseRecorded(objects, (isPut) => used('objects', isPut)),
+    checkpoints: withUseRecorded(checkpoints, () => used('checkpoints')),
     async close() {
       await Promise.all([graph.close(), cache.close(), objects.close(), checkpoints.close(), files?.close()])
     },

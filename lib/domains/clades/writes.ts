@@ -79,7 +79,7 @@ const batch = 500
  * after 30 days. Fetched deltas remain until they are recalled. Data under legal hold is deleted when the hold ends.
  */
 export function cladeJobs() {
-  const noted = (ctx: Context, tx: Transaction, what: string, results: Record<string, number>): Promise<number> =>
+  const logPurge = (ctx: Context, tx: Transaction, what: string, results: Record<string, number>): Promise<number> =>
     notePurge(ctx, tx, { what, results, resourceType: 'clade_share', resourceId: 'ended' })
 
   const expire = (ctx: Context, tx: Transaction): Promise<number> => expireDeltas(tx, { now: ctx.now, limit: batch })
@@ -87,7 +87,7 @@ export function cladeJobs() {
   async function recallRestricted(ctx: Context, tx: Transaction): Promise<number> {
     const rows = await sharesOfRestricted(tx, { limit: batch })
     const { shares } = await recallShares(tx, { ids: rows.map(({ id }) => id), now: ctx.now })
-    return noted(ctx, tx, 'shares of agents that are restricted', { sharesRecalled: shares.length })
+    return logPurge(ctx, tx, 'shares of agents that are restricted', { sharesRecalled: shares.length })
   }
 
   async function purge(ctx: Context, tx: Transaction): Promise<number> {
@@ -96,14 +96,14 @@ export function cladeJobs() {
     const deltasDeleted = await deleteEndedDeltas(tx, due)
     const sharesDeleted = await deleteEndedShares(tx, due)
     await deleteEmptyClades(tx, { limit: batch })
-    return noted(ctx, tx, 'shares that were recalled', { deltasDeleted, sharesDeleted })
+    return logPurge(ctx, tx, 'shares that were recalled', { deltasDeleted, sharesDeleted })
   }
 
   async function endHolds(ctx: Context, tx: Transaction): Promise<number> {
     await lockHolds(tx)
     const contentsDestroyed = await destroyRecalledPayloads(tx, { now: ctx.now, limit: batch })
     const ofRetired = await removeOfRetired(tx, { now: ctx.now })
-    return noted(ctx, tx, 'shares and retired agents whose legal hold ended', { contentsDestroyed, ...ofRetired })
+    return logPurge(ctx, tx, 'shares and retired agents whose legal hold ended', { contentsDestroyed, ...ofRetired })
   }
 
   return [

@@ -138,15 +138,15 @@ async function* watched(
     if (count === 0) throw new Replaced()
   }
   await note()
-  let noted = performance.now()
+  let lastReport = performance.now()
   const part = (records: number) => {
     so.done++
     so.records += records
   }
   for await (const piece of zipArchive(head, parts, { watch: { part }, locale })) {
-    if (performance.now() - noted > reported) {
+    if (performance.now() - lastReport > reported) {
       await note()
-      noted = performance.now()
+      lastReport = performance.now()
     }
     yield piece
   }
@@ -191,7 +191,7 @@ export function preparation(ports: ExportsDeps) {
     })
 
   /** Notes why a queued export cannot begin, and rethrows the error. */
-  async function noted(id: string, error: unknown): Promise<never> {
+  async function recordFault(id: string, error: unknown): Promise<never> {
     const fault = Problem.is(error) ? error.code : 'internal'
     await db.prisma.preparedExport.updateMany({ where: { id, state: 'queued' }, data: { fault } })
     throw error
@@ -209,7 +209,7 @@ export function preparation(ports: ExportsDeps) {
       const person = account && { ...account, agents: await ownedAgents(db, asked.accountId) }
       // The account was deleted; its erasure also deletes the row.
       if (!person) return
-      await files.check().catch((error: unknown) => noted(id, error))
+      await files.check().catch((error: unknown) => recordFault(id, error))
       const which = { id, attempt: newId('att') }
       const taken = await take(id, which.attempt, person.agents)
       if (!taken) return

@@ -20,10 +20,10 @@ export type GrimoireEntryRow = RowOf<typeof entryColumns>
 const columns =
   'g.id, g.agent_id, g.kind, g.scope, g.envelope, g.sealed, g.valid_until, g.revision, g.created_at, g.updated_at'
 
-/** Expired entries are invisible even before the job deletes them. `gone`: the latest creation time of an expired entry. */
+/** Expired entries are invisible even before the job deletes them. `expiredBefore`: the latest creation time of an expired entry. */
 const isVisible =
-  'g.agent_id = $agent AND (g.valid_until IS NULL OR g.valid_until > $now) AND ($gone IS NULL OR g.created_at > $gone)'
-const visible = { agent: 'text', now: 'timestamptz', gone: 'timestamptz?' } as const
+  'g.agent_id = $agent AND (g.valid_until IS NULL OR g.valid_until > $now) AND ($expiredBefore IS NULL OR g.created_at > $expiredBefore)'
+const visible = { agent: 'text', now: 'timestamptz', expiredBefore: 'timestamptz?' } as const
 const isListed = `${isVisible} AND ($kind IS NULL OR g.kind::text = $kind) AND ($scope IS NULL OR g.scope::text = $scope)`
 const listed = { ...visible, kind: 'text?', scope: 'text?' } as const
 const isAfter = "(g.created_at, g.id) < (coalesce($at, 'infinity'), $id)"

@@ -211,7 +211,7 @@ const entryViewOf = (row: GrimoireEntryRow, key: () => Uint8Array): EntryView =>
 })
 
 /** Whether the entry already has this content. */
-function stands(row: GrimoireEntryRow, body: EditBody, key: () => Uint8Array): boolean {
+function isUnchanged(row: GrimoireEntryRow, body: EditBody, key: () => Uint8Array): boolean {
   if (row.valid_until?.getTime() !== body.valid_until?.getTime()) return false
   if (body.scope === 'private') return isDeepStrictEqual(EnvelopeForm.parse(row.envelope), body.envelope)
   return row.sealed !== null && isStoredAs(body, openStored(key(), row.id, row.sealed))
@@ -265,7 +265,7 @@ async function foundEntry(
   entryId: string,
   now: Date,
 ): Promise<GrimoireEntryRow> {
-  const [row] = await visibleEntry(db, { agent: agentId, now, gone: erasedBefore(days, now), id: entryId })
+  const [row] = await visibleEntry(db, { agent: agentId, now, expiredBefore: erasedBefore(days, now), id: entryId })
   if (!row) throw noEntry()
   return row
 }
@@ -278,7 +278,7 @@ const list = ({ db, key, agents }: Pick<GrimoirePorts, 'db' | 'key' | 'agents'>)
     const conditions = {
       agent: id,
       now,
-      gone: erasedBefore(agent.grimoireDays, now),
+      expiredBefore: erasedBefore(agent.grimoireDays, now),
       kind: kind ?? null,
       scope: scope ?? null,
     }
@@ -346,8 +346,8 @@ const edit = ({ key, agents }: Pick<GrimoirePorts, 'key' | 'agents'>) =>
   mutation(editEntry, async ({ tx, actor, now }, { params: { id: agentId, entryId }, body }) => {
     refusePast(body.valid_until, now)
     const agent = await agents.writable(tx, actor, agentId)
-    const gone = erasedBefore(agent.grimoireDays, now)
-    const [row] = await lockVisibleEntry(tx, { agent: agentId, now, gone, id: entryId })
+    const expiredBefore = erasedBefore(agent.grimoireDays, now)
+    const [row] = await lockVisibleEntry(tx, { agent: agentId, now, expiredBefore, id: entryId })
     if (!row) throw noEntry()
     if (row.scope !== body.scope)
       throw new Problem(
@@ -360,7 +360,7 @@ const edit = ({ key, agents }: Pick<GrimoirePorts, 'key' | 'agents'>) =>
       body: { data: { id: entryId, kind: row.kind, scope: row.scope, revision, updated_at: at.toISOString() } },
     })
     // A repetition after a lost response returns the stored revision.
-    if (row.revision === body.revision + 1 && stands(row, body, key)) return changed(row.revision, row.updated_at)
+    if (row.revision === body.revision + 1 && isUnchanged(row, body, key)) return changed(row.revision, row.updated_at)
     if (row.revision !== body.revision)
       throw new Problem(
         'conflict',

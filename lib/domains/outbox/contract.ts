@@ -28,7 +28,7 @@ const Job = z.strictObject({
 })
 const emailResource = { resourceType: 'letter' }
 
-export const listLetters = operation({
+export const listOutboxEmails = operation({
   id: 'listOutboxLetters',
   method: 'get',
   path: '/api/admin/outbox',
@@ -75,7 +75,7 @@ export const sendTest = operation({
   refusals: ['forbidden', 'rate_limited'],
 })
 
-export const readLetter = operation({
+export const readOutboxEmail = operation({
   id: 'readOutboxLetter',
   method: 'get',
   path: '/api/admin/outbox/{id}',

@@ -10,7 +10,7 @@ import { emailContent } from '#lib/stores/mail/email-content.ts'
 import type { MailPort } from '#lib/stores/mail/mail.ts'
 import { comparableAddress, type EmailOutboxFolder, type ListedEmail } from '#lib/stores/mail/outbox-folder.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { type EmailView, listLetters, readLetter, sendTest } from './contract.ts'
+import { type EmailView, listOutboxEmails, readOutboxEmail, sendTest } from './contract.ts'
 
 interface MarkedAccount {
   id: string
@@ -124,7 +124,7 @@ const outboxService = ({
   countTry,
   approvals,
 }: OutboxServiceDeps) => ({
-  list: read(listLetters, async (_ctx, { query: { q, cursor, limit } }) => {
+  list: read(listOutboxEmails, async (_ctx, { query: { q, cursor, limit } }) => {
     const after = parseCursor(cursor)
     if (after && !after.id.endsWith('.eml')) throw notOurCursor()
     const [{ letters: emails, total }, { jobs, counts }] = await Promise.all([
@@ -164,7 +164,7 @@ const outboxService = ({
     }
   }),
 
-  read: read(readLetter, async ({ actor, now }, { params: { id }, query: { links: wanted } }) => {
+  read: read(readOutboxEmail, async ({ actor, now }, { params: { id }, query: { links: wanted } }) => {
     const isShown = wanted === 'show'
     // A link to choose a password gives control of the account, so the audit log must name a person.
     if (isShown && actor.accountId === undefined)

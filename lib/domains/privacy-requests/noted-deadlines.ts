@@ -11,19 +11,19 @@ export interface LostRequest {
   /** The legal deadline. */
   due: string
 }
-type NotedRequest = LostRequest & { isClosed: boolean }
+type LedgerRequest = LostRequest & { isClosed: boolean }
 
 /** What the ledger states about each request: its last row. */
-async function notedRequests(ledger: Pick<Ledger, 'read'>): Promise<Map<string, NotedRequest>> {
-  const noted = new Map<string, NotedRequest>()
+async function requestsInLedger(ledger: Pick<Ledger, 'read'>): Promise<Map<string, LedgerRequest>> {
+  const requests = new Map<string, LedgerRequest>()
   for await (const row of ledger.read())
-    if (row.kind === 'request') noted.set(row.id, { id: row.id, due: row.due, isClosed: row.isClosed ?? false })
-  return noted
+    if (row.kind === 'request') requests.set(row.id, { id: row.id, due: row.due, isClosed: row.isClosed ?? false })
+  return requests
 }
 
 /** The lost requests, the first deadline first. Reads the whole ledger. */
 export async function lostRequests(db: Database, ledger: Pick<Ledger, 'read'>): Promise<LostRequest[]> {
-  const open = [...(await notedRequests(ledger)).values()].filter(({ isClosed }) => !isClosed)
+  const open = [...(await requestsInLedger(ledger)).values()].filter(({ isClosed }) => !isClosed)
   const found = await db.prisma.privacyRequest.findMany({
     where: { id: { in: open.map(({ id }) => id) } },
     select: { id: true },
@@ -66,10 +66,10 @@ export async function closeLostRequest(db: Database, ledger: Ledger, id: string,
  * content. A restored database shows then which requests it lacks.
  */
 export function deadlineNotes(db: Database, ledger: Pick<Ledger, 'append' | 'read'>) {
-  let known: Map<string, NotedRequest> | undefined
+  let known: Map<string, LedgerRequest> | undefined
 
   async function note(now: Date): Promise<void> {
-    known ??= await notedRequests(ledger)
+    known ??= await requestsInLedger(ledger)
     const append = async (id: string, due: string, isClosed: boolean) => {
       await ledger.append({ kind: 'request', id, at: now.toISOString(), due, ...(isClosed && { isClosed }) })
       known?.set(id, { id, due, isClosed })
@@ -81,8 +81,8 @@ export function deadlineNotes(db: Database, ledger: Pick<Ledger, 'append' | 'rea
     })
     for (const { id, legalDueAt } of open) {
       const due = legalDueAt.toISOString()
-      const noted = known.get(id)
-      if (noted?.due !== due || noted.isClosed) await append(id, due, false)
+      const recorded = known.get(id)
+      if (recorded?.due !== due || recorded.isClosed) await append(id, due, false)
     }
     const isOpen = new Set(open.map(({ id }) => id))
     const ended = [...known.values()].filter(({ id, isClosed }) => !isClosed && !isOpen.has(id))

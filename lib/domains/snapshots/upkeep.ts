@@ -152,13 +152,13 @@ export function snapshotUpkeep(ports: SnapshotPorts, { discard, forget }: Pick<M
   /** Deletes all keys of marked snapshots, then objects and rows. Continues after a failure and throws the first one at the end. */
   async function finish(now: Date): Promise<void> {
     const faults: unknown[] = []
-    const noted = (work: Promise<unknown>) => work.catch((fault: unknown) => faults.push(fault))
+    const collectFault = (work: Promise<unknown>) => work.catch((fault: unknown) => faults.push(fault))
     await eachMarked(db, now, async (rows) => {
-      await noted(keys.destroy(rows.map(({ id }) => id)))
+      await collectFault(keys.destroy(rows.map(({ id }) => id)))
     })
     await eachMarked(db, now, async (rows) => {
       for (const row of rows) {
-        await noted(discard(row).then(() => forget(row, now)))
+        await collectFault(discard(row).then(() => forget(row, now)))
         const last = faults.at(-1)
         // Do not ask an unavailable store once per row.
         if (Problem.is(last, 'unavailable')) throw last

@@ -16,7 +16,7 @@ import {
   type RememberedPort,
 } from '#lib/stores/registered-store.ts'
 import { otherStore, recordUse, renameStore, retireOtherLedgers, usedLedgers } from './repository.ts'
-import { notedFor, trustedFor } from './rules.ts'
+import { trustedFor, useRecordInterval } from './rules.ts'
 
 /** A store as the settings name it. */
 export interface ConnectedStore {
@@ -228,7 +228,8 @@ export function registeredStores(deps: RegisteredStoreDeps) {
       const store = byPort.get(port)
       if (!store) return
       const address = (await addressOf(store)) ?? (await markedAt(store, isPut))
-      if (address !== undefined) await uses.once(`${port} ${address}`, notedFor, (now) => note(db, store, address, now))
+      if (address !== undefined)
+        await uses.once(`${port} ${address}`, useRecordInterval, (now) => note(db, store, address, now))
     },
 
     /** Whether the port's connected store is a folder other than the one used before. */

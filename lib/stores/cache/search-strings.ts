@@ -8,7 +8,7 @@ const isWordly = (character: string | undefined): boolean => character !== undef
 const isWhole = (text: string, at: number, length: number, asWords: boolean): boolean =>
   !asWords || length >= unmistakable || !(isWordly(text[at - 1]) || isWordly(text[at + length]))
 
-function stands(text: string, searchString: string, asWords: boolean): boolean {
+function occursAsWhole(text: string, searchString: string, asWords: boolean): boolean {
   for (let at = text.indexOf(searchString); at >= 0; at = text.indexOf(searchString, at + 1))
     if (isWhole(text, at, searchString.length, asWords)) return true
   return false
@@ -55,7 +55,7 @@ export function searchStringsOf(strings: readonly string[], { asWords } = { asWo
     isEmpty,
     longest,
     occursIn(text) {
-      if (single.some((one) => stands(text, one, asWords))) return true
+      if (single.some((one) => occursAsWhole(text, one, asWords))) return true
       // Ids of one kind have the same beginning, so only a few positions are examined.
       if (grouped.size <= few)
         return [...grouped].some(([begins, lengths]) => startsAnywhere(text, begins, lengths, asWords))

@@ -83,7 +83,7 @@ export interface Rewritten {
   /** Messages that were removed, including tool calls and results. */
   messages: number
   /** The thread's own wording of removed messages, if it is not among the texts. */
-  wording: readonly string[]
+  removedTexts: readonly string[]
   /** Ids of remaining authors' messages that contain erased words. They are unchanged. */
   mentions: readonly string[]
   notSearched: number

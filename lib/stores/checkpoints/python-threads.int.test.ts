@@ -186,7 +186,7 @@ describe.skipIf(!isInstalled('python'))('threads of LangGraph in Python', () => 
     const { thread, first } = await talked(newId('msg'), own)
     const wanted = { ids: [first], texts: [sentence], words: wordsOf([sentence]) }
     const made = await rewrite(thread, wanted)
-    expect(made.wording).toEqual([own])
+    expect(made.removedTexts).toEqual([own])
     const after = await rows(thread)
     for (const searchString of ['Musterfrau', 'very ill since', 'confidence'])
       expect(hits(after, searchString), searchString).toEqual([])

@@ -93,7 +93,7 @@ export function threadScanner(wanted: ThreadSearchTerms) {
   const known = new Map<string, Omit<MessageFacts, 'text'> & { text: string | null }>()
   const standing = new Set<string>()
   const own = new Set(wanted.texts.map((text) => text.trim()))
-  const wording = new Set<string>()
+  const removedTexts = new Set<string>()
   /** Runs of erased words by the id of the message that contains them; the empty id: not in a message with an id. */
   const runs = new Map<string, Set<number>>()
   /** Runs that several messages contain together, each with the ids of these messages. */
@@ -104,14 +104,14 @@ export function threadScanner(wanted: ThreadSearchTerms) {
     id !== undefined && asked.ids.has(id) && (isHuman || wanted.reported?.has(id) !== true)
   return {
     asked,
-    wording,
+    removedTexts,
     runs,
     together,
     /** Returns whether the value contains a requested id or text, or its words. A name alone does not count. */
     read(value: unknown): boolean {
       let isHit = false
       const hasWords = (found: readonly number[]): boolean => found.some((run) => wanted.words?.isName?.(run) !== true)
-      const stands = (what: string) => {
+      const recordHit = (what: string) => {
         isHit = true
         standing.add(what)
       }
@@ -119,15 +119,15 @@ export function threadScanner(wanted: ThreadSearchTerms) {
         message(facts) {
           const { id, text, isHuman, calls, answers } = facts
           const said = isSaid(text, asked) ? text.trim() : null
-          if (said !== null) stands(said)
-          if (isErasedVersion(facts) && text.trim() !== '' && !own.has(text.trim())) wording.add(text.trim())
-          if (id !== undefined && asked.ids.has(id)) stands(id)
+          if (said !== null) recordHit(said)
+          if (isErasedVersion(facts) && text.trim() !== '' && !own.has(text.trim())) removedTexts.add(text.trim())
+          if (id !== undefined && asked.ids.has(id)) recordHit(id)
           else if (said === null && calls.length + answers.length === 0) return
           known.set(JSON.stringify([id, said, calls, answers]), { id, text: said, isHuman, calls, answers })
         },
         string(text, owner) {
-          for (const one of byForm) if (text.includes(one.form)) stands(one.text)
-          for (const id of distinctiveIds) if (isNaming(text, id)) stands(id)
+          for (const one of byForm) if (text.includes(one.form)) recordHit(one.text)
+          for (const id of distinctiveIds) if (isNaming(text, id)) recordHit(id)
           if (!wanted.words || (owner && isAsked(owner))) return
           const found = wanted.words.runsIn(text)
           if (found.length === 0) return

@@ -34,7 +34,7 @@ interface Since {
 interface ScannedThread extends FoundInThread {
   erasedThreads: ErasedThreads
   /** The thread's own wording of erased messages. */
-  wording: string[]
+  removedTexts: string[]
   /** Includes the thread's own wording. */
   words: TextSearch | undefined
   explained: ReadonlySet<number>
@@ -95,11 +95,11 @@ async function scan(
     since.set(row.ns, known)
   }
   const { words } = wanted
-  const wording = [...reader.wording]
+  const removedTexts = [...reader.removedTexts]
   // The wording is known only after the first pass.
-  if (words && wording.length > 0) {
-    const again = { ...wanted, texts: [...wanted.texts, ...wording], words: words.including(wording) }
-    return { ...(await scan(ask, shape, thread, again, '')), wording }
+  if (words && removedTexts.length > 0) {
+    const again = { ...wanted, texts: [...wanted.texts, ...removedTexts], words: words.including(removedTexts) }
+    return { ...(await scan(ask, shape, thread, again, '')), removedTexts }
   }
   const ids = new Set([...reader.runs.keys(), ...reader.together.flatMap((one) => [...one.ids])])
   const remaining = words ? await words.remaining([...ids].filter((id) => id !== '')) : new Set<string>()
@@ -122,7 +122,7 @@ async function scan(
     standing,
     hasWords,
     words,
-    wording,
+    removedTexts,
     explained,
     emptiedId: randomUUID(),
   }
@@ -299,8 +299,8 @@ export async function rewriteThread(
       throw refused(thread, error)
     }
   }
-  const { wording, words, messages, notSearched, explained } = scanned
+  const { removedTexts, words, messages, notSearched, explained } = scanned
   if (words && (await rowsWithWords(ask, shape, thread, words, explained)) > 0)
     throw refused(thread, new Unreadable('words remain'))
-  return { rows, messages: messages.length, wording, mentions: [...mentions], notSearched }
+  return { rows, messages: messages.length, removedTexts, mentions: [...mentions], notSearched }
 }

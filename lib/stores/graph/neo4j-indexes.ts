@@ -8,7 +8,7 @@ import { isSupported, type Neo4jConnection } from './neo4j-connection.ts'
  * index does not support.
  */
 export const sources = 'knowledgepulse_sources'
-export const notedIndex = 'knowledgepulse_noted'
+export const listedFactsIndex = 'knowledgepulse_noted'
 /**
  * Full-text index of runs of letters in the properties that may name an id: finds an id whatever surrounds it (`message:msg_1`,
  * `msg_1.md`).
@@ -38,7 +38,7 @@ const definitions: Record<string, string> = {
   [sources]: `CREATE FULLTEXT INDEX $ IF NOT EXISTS FOR ()-[r:RELATES_TO]-() ON EACH [r.episodes] ${exact}`,
   [namings]:
     "CREATE FULLTEXT INDEX $ IF NOT EXISTS FOR (n:Episodic) ON EACH [n.group_id, n.name, n.source_description, n.episode_metadata] OPTIONS {indexConfig: {`fulltext.analyzer`: 'simple'}}",
-  [notedIndex]: `CREATE FULLTEXT INDEX $ IF NOT EXISTS FOR (n:Episodic) ON EACH [n.entity_edges] ${exact}`,
+  [listedFactsIndex]: `CREATE FULLTEXT INDEX $ IF NOT EXISTS FOR (n:Episodic) ON EACH [n.entity_edges] ${exact}`,
 }
 const Named = z.array(z.object({ name: z.string() }))
 const Stated = z.array(z.object({ name: z.string(), state: z.string() }))

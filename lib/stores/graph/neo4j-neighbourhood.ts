@@ -92,11 +92,11 @@ async function factsOf(
   ask: CypherQuery,
   group: string,
   listed: readonly string[],
-  noted: readonly string[],
+  listedFacts: readonly string[],
 ): Promise<Fact[]> {
   return sortedByUuid([
     ...neo4jFacts(await ask(byUuid, { group, ids: listed })),
-    ...(noted.length === 0 ? [] : neo4jFacts(await ask(withoutSource, { group, ids: noted }))),
+    ...(listedFacts.length === 0 ? [] : neo4jFacts(await ask(withoutSource, { group, ids: listedFacts }))),
   ])
 }
 
@@ -117,15 +117,15 @@ async function endsAlone(
 async function look({ ask, seek }: CypherSession, group: string, asked: readonly string[]) {
   const episodes = neo4jEpisodes(await ask(episodesOf, { group, ids: asked }))
   const ids = episodes.map(({ uuid }) => uuid)
-  const noted = [...new Set(episodes.flatMap(({ entityEdges }) => entityEdges))]
+  const listedFacts = [...new Set(episodes.flatMap(({ entityEdges }) => entityEdges))]
   const [listed, own] = await Promise.all([
     seekBySource(seek, factsBySource, group, ids),
     ask(ownMentions, { group, ids }).then((rows) => mentions.parse(rows)),
   ])
-  const facts = await factsOf(ask, group, listed, noted)
+  const facts = await factsOf(ask, group, listed, listedFacts)
   const entities = new Set([...own.map(({ entity }) => entity), ...(await endsAlone(ask, group, ids, facts))])
   const ends = facts.flatMap(({ source, target }) => [source, target])
-  return { episodes, ids, noted, facts, mentions: own, entities: [...entities].sort(), ends }
+  return { episodes, ids, listedFacts, facts, mentions: own, entities: [...entities].sort(), ends }
 }
 
 /**
@@ -200,14 +200,14 @@ export async function neo4jNeighbourhood(
 ): Promise<Neighbourhood> {
   const { ask } = session
   const seen = await (locks ? lookLocked : look)(session, group, asked)
-  const { episodes, ids, noted, facts, mentions: ownPairs } = seen
+  const { episodes, ids, listedFacts, facts, mentions: ownPairs } = seen
   const counted = locks ? 1 : maxCounted
   const rows = await ask(entitiesOf, { group, entities: seen.entities, ids, counted })
   const found = entityRows.parse(rows)
   const own = facts.map(({ uuid }) => uuid)
   const isOwn = new Set(own)
   const times = episodes.map(({ createdAt }) => asTime(createdAt))
-  const asFar = neo4jFacts(await ask(byUuid, { group, ids: [...new Set([...ended, ...noted])] })).filter(
+  const asFar = neo4jFacts(await ask(byUuid, { group, ids: [...new Set([...ended, ...listedFacts])] })).filter(
     ({ uuid }) => !isOwn.has(uuid),
   )
   const inTime = neo4jFacts(await ask(endedOf, { group, times, own }))

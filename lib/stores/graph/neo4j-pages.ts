@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { GraphChange, GraphOutcome, GraphStore } from './graph.ts'
 import type { CypherQuery, CypherRow, CypherSession } from './neo4j-connection.ts'
-import { notedIndex, phrases, type WordIndexes } from './neo4j-indexes.ts'
+import { listedFactsIndex, phrases, type WordIndexes } from './neo4j-indexes.ts'
 import { neo4jNameMentions } from './neo4j-names.ts'
 import { neo4jNeighbourhood, unlock } from './neo4j-neighbourhood.ts'
 import { neo4jEditTexts } from './neo4j-texts.ts'
@@ -59,7 +59,7 @@ const editEpisodes = `UNWIND $rows AS row MATCH (n:Episodic {uuid: row.uuid}) WH
 const removeMentions = `UNWIND $rows AS row MATCH (:Episodic {uuid: row.episode})-[r:MENTIONS]->(:Entity {uuid: row.entity}) WHERE r.group_id = $group DELETE r`
 const blankFacts = `${facts} SET r.name = 'RELATES_TO', r.fact = '' REMOVE r.fact_embedding, r.reference_time RETURN r.uuid AS uuid`
 const restoreFacts = `${facts} REMOVE r.invalid_at, r.expired_at RETURN r.uuid AS uuid`
-const naming = `CALL db.index.fulltext.queryNodes('${notedIndex}', $query) YIELD node AS n WHERE n.group_id = $group
+const naming = `CALL db.index.fulltext.queryNodes('${listedFactsIndex}', $query) YIELD node AS n WHERE n.group_id = $group
   AND any(one IN n.entity_edges WHERE one IN $ids) RETURN DISTINCT n.uuid AS uuid`
 const forgetFacts = `UNWIND $ids AS id MATCH (n:Episodic {uuid: id}) WHERE n.group_id = $group
   SET n.entity_edges = [one IN n.entity_edges WHERE NOT one IN $facts] RETURN n.uuid AS uuid`

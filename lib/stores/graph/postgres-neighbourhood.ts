@@ -105,8 +105,8 @@ export async function postgresNeighbourhood(
   const counted = locks ? 1 : maxCounted
   const episodes = rowsAsEpisodes(await ask('episodes', episodesOf, asked))
   const ids = episodes.map(({ uuid }) => uuid)
-  const noted = [...new Set(episodes.flatMap(({ entityEdges }) => entityEdges))]
-  const facts = rowsAsFacts(await ask('facts', factsOf, ids, noted))
+  const listedFacts = [...new Set(episodes.flatMap(({ entityEdges }) => entityEdges))]
+  const facts = rowsAsFacts(await ask('facts', factsOf, ids, listedFacts))
   const ends = [...new Set(facts.flatMap(({ source, target }) => [source, target]))]
   const erased = new Set(ids)
   const alone = facts.filter((fact) => fact.episodes.every((one) => erased.has(one))).map(({ uuid }) => uuid)
@@ -137,7 +137,7 @@ export async function postgresNeighbourhood(
       ids,
       entityIds,
     ]),
-    ended: rowsAsFacts(await ask('ended', endedOf, [...ended, ...noted], times, own, endedWithin)),
+    ended: rowsAsFacts(await ask('ended', endedOf, [...ended, ...listedFacts], times, own, endedWithin)),
     communities: await queryWithin<CommunityNeighbour & Record<string, unknown>>(
       tx,
       'graph-communities',

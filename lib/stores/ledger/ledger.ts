@@ -75,7 +75,7 @@ export interface CommitRow {
   erased?: Record<string, number>
 }
 /** A privacy request is open, until a later row says that it is closed. `due`: the legal deadline. */
-export interface NotedRequestRow {
+export interface PrivacyRequestRow {
   kind: 'request'
   id: string
   at: string
@@ -89,7 +89,7 @@ export type LedgerRow =
   | PartIntent
   | ItemsRow
   | CommitRow
-  | NotedRequestRow
+  | PrivacyRequestRow
   /** A suppression key, sealed with the installation's secret (base64); written again after a rotation of the secret. */
   | { kind: 'key'; id: string; at: string; sealed: string }
 

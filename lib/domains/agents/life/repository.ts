@@ -24,12 +24,12 @@ const selectDocument = `SELECT d.id, d.kind, d.title, d.sealed_title,
   coalesce(octet_length(d.sealed_body) - ${sealOverhead}, octet_length(d.body)) AS bytes, d.revision, d.created_at, d.updated_at`
 const textColumns = { ...documentColumns, body: 'text?', sealed_body: typed<Buffer | null>('bytea?') } as const
 
-/** Expired documents are invisible even before the job deletes them. `gone`: the latest change of an expired document. */
-const isVisible = 'd.agent_id = $agent AND ($gone IS NULL OR d.updated_at > $gone)'
+/** Expired documents are invisible even before the job deletes them. `expiredBefore`: the latest change of an expired document. */
+const isVisible = 'd.agent_id = $agent AND ($expiredBefore IS NULL OR d.updated_at > $expiredBefore)'
 
 /** A page of an agent's documents, newest first, after the position (`at`, `id`). */
 export const documentsPage = statement('life.documents-page', {
-  takes: { agent: 'text', gone: 'timestamptz?', kind: 'text?', at: 'timestamptz?', id: 'text', limit: 'int4' },
+  takes: { agent: 'text', expiredBefore: 'timestamptz?', kind: 'text?', at: 'timestamptz?', id: 'text', limit: 'int4' },
   returns: documentColumns,
   isPrepared: true,
   sql: `${selectDocument} FROM agent_documents d WHERE ${isVisible} AND ($kind IS NULL OR d.kind::text = $kind)
@@ -37,7 +37,7 @@ export const documentsPage = statement('life.documents-page', {
 })
 
 export const documentWithBody = statement('life.document', {
-  takes: { agent: 'text', gone: 'timestamptz?', id: 'text' },
+  takes: { agent: 'text', expiredBefore: 'timestamptz?', id: 'text' },
   returns: textColumns,
   isPrepared: true,
   sql: `${selectDocument}, d.body, d.sealed_body FROM agent_documents d WHERE d.id = $id AND ${isVisible}`,

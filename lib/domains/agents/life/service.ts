@@ -86,18 +86,22 @@ function markdown(text: string, strict: boolean): string {
 const list = ({ db, documentKeys }: Pick<LifePorts, 'db' | 'documentKeys'>) =>
   read(listAgentDocuments, async ({ actor, now }, { params: { id }, query: { kind, cursor, limit } }) => {
     const after = parseCursor(cursor)
-    const gone = documentsExpiredBefore(await ownAgent(db, actor, id), now)
+    const expiredBefore = documentsExpiredBefore(await ownAgent(db, actor, id), now)
     const [rows, total] = await Promise.all([
       documentsPage(db, {
         agent: id,
-        gone,
+        expiredBefore,
         kind: kind ?? null,
         at: after?.at ?? null,
         id: after?.id ?? '',
         limit: limit + 1,
       }),
       db.prisma.agentDocument.count({
-        where: { agentId: id, ...(kind !== undefined && { kind }), ...(gone && { updatedAt: { gt: gone } }) },
+        where: {
+          agentId: id,
+          ...(kind !== undefined && { kind }),
+          ...(expiredBefore && { updatedAt: { gt: expiredBefore } }),
+        },
       }),
     ])
     const { shown, page } = pageOf(rows, limit, total, ({ created_at, id }) => ({ at: created_at, id }))
@@ -152,8 +156,8 @@ const add = ({ documentKeys, regions, strict }: WritingPorts) =>
 
 const readOne = ({ db, documentKeys }: Pick<LifePorts, 'db' | 'documentKeys'>) =>
   read(readAgentDocument, async ({ actor, now }, { params: { id, documentId }, query: { format } }) => {
-    const gone = documentsExpiredBefore(await ownAgent(db, actor, id), now)
-    const [row] = await documentWithBody(db, { agent: id, gone, id: documentId })
+    const expiredBefore = documentsExpiredBefore(await ownAgent(db, actor, id), now)
+    const [row] = await documentWithBody(db, { agent: id, expiredBefore, id: documentId })
     if (!row) throw noDocument()
     const common = { resourceId: documentId, details: { agent_id: id, format } }
     const view = { ...documentView(row, documentKeys), body: bodyOf(documentKeys, row) }
@@ -173,16 +177,21 @@ const edit = ({ documentKeys, regions, strict }: WritingPorts) =>
     const title = plainTextPhrases(body.title, 'title', strict)
     const text = markdown(body.body, strict)
     refuseKeys({ title, body: text }, 'The document')
-    const gone = documentsExpiredBefore(await writableAgent(regions)(tx, actor, agentId), now)
+    const expiredBefore = documentsExpiredBefore(await writableAgent(regions)(tx, actor, agentId), now)
     const { count } = await tx.agentDocument.updateMany({
-      where: { id: documentId, agentId, revision: body.revision, ...(gone && { updatedAt: { gt: gone } }) },
+      where: {
+        id: documentId,
+        agentId,
+        revision: body.revision,
+        ...(expiredBefore && { updatedAt: { gt: expiredBefore } }),
+      },
       data: {
         ...sealedTexts(documentKeys, documentId, { title, body: text }),
         revision: body.revision + 1,
         updatedAt: now,
       },
     })
-    const [there] = count === 0 ? await documentWithBody(tx, { agent: agentId, gone, id: documentId }) : []
+    const [there] = count === 0 ? await documentWithBody(tx, { agent: agentId, expiredBefore, id: documentId }) : []
     if (count === 0 && !there) throw noDocument()
     // A retry after a lost response succeeds if the stored document already matches the request.
     const isDone = (row: NonNullable<typeof there>): boolean =>

@@ -36,9 +36,9 @@ export interface RunFingerprints {
    * The fingerprints in the form that the ledger stores; undefined when the run erases no texts. `isChanged`: they
    * changed after they were first stored.
    */
-  noted(tx: Transaction, runId: string): Promise<{ fingerprints: string; isChanged: boolean } | undefined>
+  storedFingerprints(tx: Transaction, runId: string): Promise<{ fingerprints: string; isChanged: boolean } | undefined>
   /** Merges several stored fingerprints. */
-  read(noted: readonly string[]): ErasedWords
+  read(stored: readonly string[]): ErasedWords
   /** Messages and documents of other authors that contain sequences of the erased words. They remain. */
   mentions(tx: Transaction, runId: string, now: Date): Promise<Mention[]>
   forget(tx: Transaction, runId: string): Promise<void>

@@ -53,7 +53,7 @@ async function planAll(
 ): Promise<Map<string, string[]>> {
   const planned = new Map<string, string[]>()
   for (const dataSource of ordered)
-    planned.set(dataSource.name, (await planOf(dataSource, { free: scope, kept: [] }, tx, at)).items)
+    planned.set(dataSource.name, (await planOf(dataSource, { free: scope, retained: [] }, tx, at)).items)
   return planned
 }
 
@@ -95,7 +95,7 @@ const eraseAgain = (
 ): Promise<unknown> =>
   db.transaction(async (tx) => {
     const at = now()
-    const { items } = await planOf(dataSource, { free: scope, kept: [] }, tx, at)
+    const { items } = await planOf(dataSource, { free: scope, retained: [] }, tx, at)
     return erasePage(tx, dataSource, {
       scope,
       items: [...new Set([...known, ...items])],

@@ -81,8 +81,8 @@ export async function writeIntent({ runId, free }: RunPlan, deps: EngineDeps): P
   const { db, ledger, dataSources, words, now } = deps
   const { receiptId: id, newest, says } = await db.transaction((tx) => intentOfRun(tx, runId, free, deps))
   await ledger.append({ kind: 'intent', id, at: intentTime(newest, now()), ...says })
-  const noted = await words.noted(db.prisma, runId)
-  if (noted) await ledger.append({ kind: 'items', id, holder: fingerprintsRow, items: [noted.fingerprints] })
+  const stored = await words.storedFingerprints(db.prisma, runId)
+  if (stored) await ledger.append({ kind: 'items', id, holder: fingerprintsRow, items: [stored.fingerprints] })
   const toErase = await withPages(db, runId, { isErased: false })
   for (const { dataSource } of dataSourcesInOrder(dataSources)) {
     if (!toErase.has(dataSource.name)) continue

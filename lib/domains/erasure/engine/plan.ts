@@ -32,7 +32,7 @@ const Results = z.record(z.string(), z.number().int())
 interface ErasureTarget<S extends ErasureScope = ErasureScope> {
   /** Null when legal holds cover everything. */
   free: S | null
-  kept: { hold: string; scope: S }[]
+  retained: { hold: string; scope: S }[]
 }
 /** The target of a run, with the fingerprint of the legal holds under which it was determined. */
 export interface PlanTarget extends ErasureTarget<RunScope> {
@@ -51,14 +51,14 @@ export async function planTargetOf(
   if ('part' in scope) {
     const hold = (await holds.projects(tx, [scope.part.project], now)).get(scope.part.project)
     return hold === undefined
-      ? { fingerprint, free: scope, kept: [] }
-      : { fingerprint, free: null, kept: [{ hold, scope }] }
+      ? { fingerprint, free: scope, retained: [] }
+      : { fingerprint, free: null, retained: [{ hold, scope }] }
   }
-  const { free, kept } = withoutHeld(scope.subject, inForce)
+  const { free, retained } = withoutHeld(scope.subject, inForce)
   return {
     fingerprint,
     free: isNobody(free) ? null : { subject: free },
-    kept: kept.map(({ hold, part }) => ({ hold, scope: { subject: part } })),
+    retained: retained.map(({ hold, part }) => ({ hold, scope: { subject: part } })),
   }
 }
 
@@ -68,14 +68,14 @@ export async function planTargetOf(
  */
 export async function planOf(
   dataSource: DataSource,
-  { free, kept }: ErasureTarget,
+  { free, retained }: ErasureTarget,
   tx: Transaction,
   now: Date,
 ): Promise<Required<Planned>> {
   const planned: Planned = free === null ? { items: [], held: {} } : await dataSource.plan(free, tx, now)
   const { items, watched = [], results = {} } = planned
   const held = [planned.held]
-  for (const { hold, scope } of kept) {
+  for (const { hold, scope } of retained) {
     const there = await dataSource.plan(scope, tx, now)
     held.push({ [hold]: there.items.length }, there.held)
   }

@@ -47,8 +47,8 @@ async function wholeSubjectOf(
 }
 
 /** Returns true when holds cover the whole subject and nothing was erased before they were set. */
-async function isFullyRetained(tx: Transaction, runId: string, { free, kept }: PlanTarget): Promise<boolean> {
-  if (free !== null || kept.length === 0) return false
+async function isFullyRetained(tx: Transaction, runId: string, { free, retained }: PlanTarget): Promise<boolean> {
+  if (free !== null || retained.length === 0) return false
   return (await tx.erasureStep.count({ where: { runId, erased: { gt: 0 } } })) === 0
 }
 
@@ -162,7 +162,10 @@ async function planSome(ordered: Ordered, plan: RunPlan, deps: EngineDeps): Prom
       plans.push({ dataSource, position, planned: gathered ?? (await planOf(dataSource, plan, tx, now())) })
       if (performance.now() > until) break
     }
-    await writeSteps(tx, run.id, plans, { retainedBy: plan.free === null ? plan.kept[0]?.hold : undefined, now: now() })
+    await writeSteps(tx, run.id, plans, {
+      retainedBy: plan.free === null ? plan.retained[0]?.hold : undefined,
+      now: now(),
+    })
     return plans.length
   }
   return withStore(first.store, () => db.transaction(write))

@@ -109,7 +109,7 @@ const completeRun = (known: RunRow, receipt: Receipt, deps: EngineDeps): Promise
     const at = new Date(receipt.signed_at)
     const scope = scopeOf(run)
     const steps = await stepsOf(tx, run.id)
-    const isHeld = target.kept.length > 0 || steps.some(({ held }) => Object.keys(held).length > 0)
+    const isHeld = target.retained.length > 0 || steps.some(({ held }) => Object.keys(held).length > 0)
     const state = isHeld ? 'held' : 'done'
     const before = await storeReceiptOf(tx, run, steps, receipt)
     await tx.erasureStep.updateMany({ where: { runId: run.id }, data: { residue: 0, verifiedAt: at } })
@@ -300,14 +300,14 @@ async function signReceipt(
 async function appendCommit({ id: runId, receiptId: id }: RunRow, steps: readonly StepRow[], deps: EngineDeps) {
   const { db, ledger, words, now } = deps
   const erased = Object.fromEntries(steps.map((step) => [step.holder, step.erased]))
-  const noted = await words.noted(db.prisma, runId)
+  const stored = await words.storedFingerprints(db.prisma, runId)
   const commit = { kind: 'commit', id, at: now().toISOString(), erased } as const
   await withStore('ledger', async () => {
-    if (noted?.isChanged)
-      await ledger.append({ kind: 'items', id, holder: fingerprintsRow, items: [noted.fingerprints] })
+    if (stored?.isChanged)
+      await ledger.append({ kind: 'items', id, holder: fingerprintsRow, items: [stored.fingerprints] })
     await ledger.append(commit)
   })
-  return { hasWords: noted !== undefined }
+  return { hasWords: stored !== undefined }
 }
 
 /** Returns the run to verify, or `later` while enough other runs already try the store that it waits for. */

@@ -145,8 +145,8 @@ export async function eraseFromRestoredStores(
   const { addFingerprints, search, result } = newSearch(deps, of)
   const waiting = new Map<DataSource, ItemsRow[]>()
   for await (const row of committedItems(ledger, of)) {
-    const [noted] = row.items
-    if (row.holder === fingerprintsRow && noted !== undefined) addFingerprints(row.id, noted)
+    const [fingerprints] = row.items
+    if (row.holder === fingerprintsRow && fingerprints !== undefined) addFingerprints(row.id, fingerprints)
     const dataSource = dataSources.find(({ name, isShared }) => isShared && name === row.holder)
     if (!dataSource || row.items.length === 0) continue
     const rows = [...(waiting.get(dataSource) ?? []), row]

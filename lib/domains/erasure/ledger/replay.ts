@@ -302,9 +302,9 @@ export function replayErasures(deps: ReplayDeps): () => Promise<Replay> {
     audit,
     now,
     async isHeld(tx, { scope, ...intent }) {
-      const { kept } = await planTargetOf(tx, scope, holds, now())
+      const { retained } = await planTargetOf(tx, scope, holds, now())
       const projects = 'projects' in intent ? (intent.projects ?? []) : []
-      return kept.length > 0 || (await holds.projects(tx, projects, now())).size > 0
+      return retained.length > 0 || (await holds.projects(tx, projects, now())).size > 0
     },
   }
   return async () => {

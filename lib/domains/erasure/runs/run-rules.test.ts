@@ -23,7 +23,7 @@ const dataSource = (name: string, store: string, stage: DataSource['stage']): Da
   stage,
   what: '',
   purpose: '',
-  kept: '',
+  retained: '',
   tables: [],
   inventory: async () => ({ count: 0, since: null, until: null }),
   plan: async () => ({ items: [], held: {} }),
@@ -92,12 +92,12 @@ describe('the order of steps in an erasure run', () => {
 describe('legal holds', () => {
   const subject = { account: 'usr_1', agents: ['a', 'b', 'c'] }
   it.each([
-    ['none', null, [], { free: subject, kept: [] }],
+    ['none', null, [], { free: subject, retained: [] }],
     [
       'on the person',
       'h1',
       [['a', 'h2']],
-      { free: { account: null, agents: [] }, kept: [{ hold: 'h1', part: subject }] },
+      { free: { account: null, agents: [] }, retained: [{ hold: 'h1', part: subject }] },
     ],
     [
       'on an agent',
@@ -105,7 +105,7 @@ describe('legal holds', () => {
       [['b', 'h2']],
       {
         free: { account: 'usr_1', agents: ['a', 'c'] },
-        kept: [{ hold: 'h2', part: { account: null, agents: ['b'] } }],
+        retained: [{ hold: 'h2', part: { account: null, agents: ['b'] } }],
       },
     ],
   ] as const)('narrowed removes the held part of the subject for a hold: %s', (_what, account, agents, expected) => {
@@ -118,8 +118,8 @@ describe('legal holds', () => {
     fc.assert(
       fc.property(ids, fc.func(fc.boolean()), fc.option(fc.constant('h0')), (agents, isHeld, account) => {
         const held = new Map(agents.filter((agent) => isHeld(agent)).map((agent) => [agent, `h-${agent}`]))
-        const { free, kept } = withoutHeld({ account: 'usr_1', agents }, { account, agents: held, fingerprint: '' })
-        expect([...free.agents, ...kept.flatMap(({ part }) => part.agents)].sort()).toEqual([...agents].sort())
+        const { free, retained } = withoutHeld({ account: 'usr_1', agents }, { account, agents: held, fingerprint: '' })
+        expect([...free.agents, ...retained.flatMap(({ part }) => part.agents)].sort()).toEqual([...agents].sort())
         expect(free.account === null).toBe(account !== null)
       }),
     )

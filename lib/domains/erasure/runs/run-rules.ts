@@ -80,10 +80,10 @@ export const participating = (participants: readonly string[] = []): Pick<Subjec
 export function withoutHeld(
   subject: Subject,
   holds: Omit<HoldsInForce, 'fingerprint'> & { fingerprint?: string },
-): { free: Subject; kept: { hold: string; part: Subject }[] } {
+): { free: Subject; retained: { hold: string; part: Subject }[] } {
   if (holds.account !== null)
-    return { free: { account: null, agents: [] }, kept: [{ hold: holds.account, part: subject }] }
-  const kept = subject.agents.flatMap((agent) => {
+    return { free: { account: null, agents: [] }, retained: [{ hold: holds.account, part: subject }] }
+  const retained = subject.agents.flatMap((agent) => {
     const hold = holds.agents.get(agent)
     return hold === undefined ? [] : [{ hold, part: { account: null, agents: [agent] } }]
   })
@@ -93,7 +93,7 @@ export function withoutHeld(
       agents: subject.agents.filter((agent) => !holds.agents.has(agent)),
       ...participating(subject.participants),
     },
-    kept,
+    retained,
   }
 }
 

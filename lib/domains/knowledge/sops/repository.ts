@@ -10,7 +10,7 @@ const newestApproved = (column: string): string =>
 const currentVersion = '(SELECT max(v.version) FROM sop_versions v WHERE v.unit_id = u.id)'
 /** Columns of {@link SopRow} for the unit `u`. */
 const sopColumns = `u.id, u.agent_id, u.organisation_id, u.document, u.visibility, u.quality_score, u.instructions, u.version, u.created_at, u.updated_at,
-  ${currentVersion} AS wording, ${newestApproved('version')} AS approved_version, ${newestApproved('approved_at')} AS approved_at`
+  ${currentVersion} AS current_version, ${newestApproved('version')} AS approved_version, ${newestApproved('approved_at')} AS approved_at`
 const sopRow = {
   id: 'text',
   agent_id: 'text',
@@ -24,7 +24,7 @@ const sopRow = {
   created_at: 'timestamptz',
   updated_at: 'timestamptz',
   /** Number of the current version of the SOP. */
-  wording: 'int4',
+  current_version: 'int4',
   /** Number of the newest approved version of the SOP. */
   approved_version: 'int4?',
   approved_at: 'timestamptz?',
@@ -69,13 +69,13 @@ export const lockChangeableSop = statement('knowledge.lock-changeable-sop', {
     original_author: 'text?',
     document: typed<Sop>('jsonb'),
     version: 'int4',
-    wording: 'int4',
+    current_version: 'int4',
     quality_score: 'float8',
     quarantined_at: 'timestamptz?',
     visibility: typed<Visibility>('visibility'),
     restricted: 'bool',
   },
-  sql: `SELECT u.agent_id, u.attributed_to, u.original_author, u.document, u.version, u.visibility, ${currentVersion} AS wording,
+  sql: `SELECT u.agent_id, u.attributed_to, u.original_author, u.document, u.version, u.visibility, ${currentVersion} AS current_version,
       u.quality_score, u.quarantined_at, EXISTS (SELECT FROM restricted_agents r WHERE r.id = u.agent_id) AS restricted
     FROM units u
     WHERE u.id = $id AND u.type = 'ExpertSOP' AND (u.agent_id = ANY($agents) OR ($isAdmin AND u.visibility <> 'private')) FOR UPDATE`,

@@ -104,7 +104,7 @@ const sopView = (row: SopRow): z.input<typeof StoredSop> => ({
   ...listedInstructions(row.instructions),
   created_at: row.created_at.toISOString(),
   updated_at: row.updated_at.toISOString(),
-  version: row.wording,
+  version: row.current_version,
   approved_version: row.approved_version,
   approved_at: row.approved_at?.toISOString() ?? null,
 })
@@ -260,7 +260,7 @@ const reviseOne = ({ db, erasures, strict, names }: Pick<SopDeps, 'db' | 'erasur
         ...(sanitizedPlaces.length > 0 && { sanitized: sanitizedPlaces }),
       },
       resourceId: id,
-      details: { version: row.wording, changed, visibility: row.visibility, sanitized },
+      details: { version: row.current_version, changed, visibility: row.visibility, sanitized },
       headers: { ETag: etagOfSop(row) },
     })
   })
@@ -270,7 +270,7 @@ const readerOfVersions = (sop: SopRow, { agents, admin, organisation }: Knowledg
   isOwn: agents.includes(sop.agent_id),
   admin,
   isOfOrganisation: admin || organisation === sop.organisation_id,
-  current: sop.wording,
+  current: sop.current_version,
   approved: sop.approved_version,
 })
 
@@ -362,7 +362,7 @@ async function eraseVersion(
       'precondition_failed',
       'The SOP has changed since you read it, so nothing was erased. Read it again.',
     )
-  if (version === locked.wording)
+  if (version === locked.current_version)
     throw new Problem(
       'conflict',
       'This is the current version, so nothing was erased. Correct it with PATCH /v1/knowledge/{id}, or erase the SOP.',
@@ -411,12 +411,12 @@ async function approve(
       'precondition_failed',
       'The SOP has changed since you read it, so nothing was approved. Read it again.',
     )
-  const version = asked.version ?? seen.wording
+  const version = asked.version ?? seen.current_version
   const [versions] = await approvalOfVersion(tx, { unit: id, version })
   if (!versions || (versions.visibility === 'private' && !actor.agents.includes(seen.agent_id)))
     throw new Problem(
       'not_found',
-      `The SOP has no version ${version} that you can read. The newest version is ${seen.wording}.`,
+      `The SOP has no version ${version} that you can read. The newest version is ${seen.current_version}.`,
     )
   if (versions.approved_at !== null) return { row: seen, version, changed: false }
   await tx.sopVersion.update({
@@ -499,9 +499,9 @@ const exportSkill = ({ erasures, strict }: Pick<SopDeps, 'erasures' | 'strict'>)
     async (ctx, { params: { id }, body }) => {
       const [sop] = await visibleSopWithin(ctx.tx, { id, ...knowledgeReaderOf(ctx) })
       if (!sop) throw await erasedOrNotFound(erasures, ctx, id, ctx.tx)
-      const made = skillDocument(sop.document, { id, version: sop.wording, author: sop.agent_id })
+      const made = skillDocument(sop.document, { id, version: sop.current_version, author: sop.agent_id })
       const skillId = body?.publish === true ? await publish(ctx, sop, made, strict) : undefined
-      const details = { version: sop.wording, ...(skillId !== undefined && { skill: skillId }) }
+      const details = { version: sop.current_version, ...(skillId !== undefined && { skill: skillId }) }
       return {
         body: { data: { ...made, files: [], ...(skillId !== undefined && { skill_id: skillId }) } },
         resourceId: id,
@@ -516,7 +516,7 @@ const exportSkill = ({ erasures, strict }: Pick<SopDeps, 'erasures' | 'strict'>)
     async (ctx, { params: { id } }) => {
       const [sop] = await visibleSopWithin(ctx.tx, { id, ...knowledgeReaderOf(ctx) })
       if (!sop) throw await erasedOrNotFound(erasures, ctx, id, ctx.tx)
-      return { ...skillDocument(sop.document, { id, version: sop.wording, author: sop.agent_id }), files: [] }
+      return { ...skillDocument(sop.document, { id, version: sop.current_version, author: sop.agent_id }), files: [] }
     },
   )
 

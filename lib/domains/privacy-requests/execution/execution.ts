@@ -103,13 +103,13 @@ export async function unrestrictSubject(
 }
 
 /** Returns true when the copy of this part was fetched, is deleted, or was never prepared. */
-export const isFetchedOrGone = ({ outcome }: RequestPartRow): boolean => {
+export const isFetchedOrDeleted = ({ outcome }: RequestPartRow): boolean => {
   const { export_id, copy } = outcome as Prisma.JsonObject
   return export_id === undefined || copy === 'fetched' || copy === 'gone'
 }
 
 /** Returns true when a copy that was requested with the erasure is still to be fetched. */
-export const hasCopiesToFetch = (row: RequestRow): boolean => !row.parts.every(isFetchedOrGone)
+export const hasCopiesToFetch = (row: RequestRow): boolean => !row.parts.every(isFetchedOrDeleted)
 
 /** Closes the open parts of a locked request because an erasure deletes its subject. The request must not have an erasure run. */
 export async function closeAsObsolete(work: RequestWork, given: RequestRow): Promise<RequestRow> {

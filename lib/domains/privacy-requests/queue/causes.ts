@@ -7,7 +7,7 @@ import {
   delaysOf,
 } from '#lib/domains/privacy-requests/erasures/causes.ts'
 import type { RequestCause } from '#lib/domains/privacy-requests/erasures/contract.ts'
-import { isFetchedOrGone } from '#lib/domains/privacy-requests/execution/execution.ts'
+import { isFetchedOrDeleted } from '#lib/domains/privacy-requests/execution/execution.ts'
 import { type RequestRow, requestPartOf } from '#lib/domains/privacy-requests/requests.ts'
 import type { Story } from '#lib/domains/privacy-requests/views.ts'
 
@@ -24,7 +24,7 @@ const failedCopies = ({ parts }: RequestRow): RequestCause[] =>
 /** Copies that are to be downloaded first: ready ones, and those that are still prepared. */
 function openCopies({ parts }: RequestRow): RequestCause[] {
   const copies = parts
-    .filter((part) => !isFetchedOrGone(part))
+    .filter((part) => !isFetchedOrDeleted(part))
     .map(({ outcome }) => (outcome as Prisma.JsonObject).copy)
   const codes = copies.filter((copy) => copy !== 'failed').map((copy) => (copy === 'ready' ? 'copy' : 'copy_preparing'))
   return [...new Set(codes)].map((code) => cause(code))

@@ -23,8 +23,8 @@ import { scopePart, scopeSubject, writersOf } from '../legal-holds.ts'
 import { foreignRefs, othersOf } from '../provenance/pointers.ts'
 import { isNamedByOthers, type Ownership, ownershipReader, type Readable, readable } from '../values/readable.ts'
 import {
-  lenient,
   type Naming,
+  orphanedValueDecider,
   parsedValue,
   type ValueDecider,
   ValuePart,
@@ -395,9 +395,10 @@ async function visitEntries(
     sought,
     unknown.filter((name) => !again.has(name)),
   )
-  await scan({ ...sought, names: again, ...(!isThere && wordDecider && { wordDecider: lenient(wordDecider) }) }, [
-    ...again.keys(),
-  ])
+  await scan(
+    { ...sought, names: again, ...(!isThere && wordDecider && { wordDecider: orphanedValueDecider(wordDecider) }) },
+    [...again.keys()],
+  )
   const hasTerms = items.about.length + items.chosen.length + items.search.length + items.within.length > 0
   await scan(sought, hasTerms ? undefined : [...sought.indexed])
   return all
@@ -437,7 +438,7 @@ async function eraseEntries(
   })
   const sought: CacheSearch = {
     ...(await cacheSearchOf(ports, { ...terms, ids, chosen }, kinds.who, { wordDecider, space, ownershipOf })),
-    isNoted: (name, value) => notes[labelOf(name, value)] === 'cut',
+    isOwnResult: (name, value) => notes[labelOf(name, value)] === 'cut',
   }
   const work = eraser(cache, sought, { run, notes })
   const { binary, isOutside, lasting } = await visitEntries(ports, kinds, sought, { isThere, projects, tx }, work.visit)

@@ -51,7 +51,7 @@ export interface CacheSearch {
   /** Whether an entry with one of these ids in its name is a cached value. */
   isCached(name: string): Promise<boolean>
   /** Whether a value is the result of an earlier attempt of this erasure. */
-  isNoted?(name: string, value: Buffer): boolean
+  isOwnResult?(name: string, value: Buffer): boolean
 }
 export type CacheMatchReason = 'pointer' | 'index' | 'text' | 'group'
 export interface CacheChange {
@@ -94,14 +94,14 @@ const whole = ({ name, type }: CacheEntry, found: CacheMatchReason): CacheFindin
 })
 
 async function decidedByWords(
-  { wordDecider, isNoted }: CacheSearch,
+  { wordDecider, isOwnResult }: CacheSearch,
   part: CachePart,
   value: Readable,
   name: string,
   naming: Naming | undefined,
   ownership: () => Promise<Ownership>,
 ): Promise<ValueDecision> {
-  if (!wordDecider || part.texts.some((text) => isNoted?.(name, text))) return { decision: 'untouched' }
+  if (!wordDecider || part.texts.some((text) => isOwnResult?.(name, text))) return { decision: 'untouched' }
   return wordDecider.decide(value, naming, ownership)
 }
 /** The fields of a stream's entry by name, which follow each other in its texts. */
@@ -209,7 +209,7 @@ function cacheDecider(sought: CacheSearch) {
   let previous: { name: string; parts: readonly CachePart[] } = { name: '', parts: [] }
 
   /** `isLoose`: only an id that a client chose relates the entry to the erased source. */
-  async function judged(entry: CacheEntry): Promise<(CacheFinding & { isClientChosen?: boolean }) | undefined> {
+  async function decide(entry: CacheEntry): Promise<(CacheFinding & { isClientChosen?: boolean }) | undefined> {
     const { name, type, parts } = entry
     const before = previous.name === name ? previous.parts : []
     previous = { name, parts: parts.slice(-maxBefore) }
@@ -227,9 +227,9 @@ function cacheDecider(sought: CacheSearch) {
     }
     const values = parts.map(({ texts }) => readableOf(texts))
     const fields = type === 'hash' ? parts.map(({ id }) => id.toString()) : []
-    const stands = (searchStrings: typeof ids) =>
+    const contains = (searchStrings: typeof ids) =>
       searchStrings.occursIn(name) || [...fields, ...values.map(({ text }) => text)].some(searchStrings.occursIn)
-    const isAnchored = !anchors.isEmpty && stands(anchors)
+    const isAnchored = !anchors.isEmpty && contains(anchors)
     const mayFollow = isAnchored || isPlain(name)
     if (mayFollow && chosen.occursIn(name)) return { ...whole(entry, by), isClientChosen: true }
     if (isNear && !wordDecider) return whole(entry, by)
@@ -280,7 +280,7 @@ function cacheDecider(sought: CacheSearch) {
       ...(isClientChosen && known.size > 0 && { isClientChosen }),
     }
   }
-  return { judged, unsearched, clientChosenIds: distinctiveIds.length }
+  return { decide, unsearched, clientChosenIds: distinctiveIds.length }
 }
 /** The names of the fields of a part of a hash or stream. */
 const fieldsOf = ({ type }: CacheEntry, { id, texts }: CachePart): string =>
@@ -304,10 +304,10 @@ export async function scanCache(
   visit: (finding: CacheFinding) => Promise<void>,
   names?: readonly string[],
 ): Promise<UnsearchedEntries> {
-  const { judged, unsearched, clientChosenIds } = cacheDecider(sought)
+  const { decide, unsearched, clientChosenIds } = cacheDecider(sought)
   const uncertain: CacheFinding[] = []
   await cache.read(async (entry) => {
-    const finding = await judged(entry)
+    const finding = await decide(entry)
     if (!finding) return
     const { isClientChosen = false, ...rest } = finding
     if (isClientChosen) uncertain.push(rest)

@@ -108,10 +108,10 @@ function itemsFound(
   }
   for (const source of sources) {
     if (covered.has(source)) continue
-    const stands = [...idsOf(source), ...soughtTextsOf(source)].some((what) => found.standing.has(what))
-    if (stands) ways.add('text')
+    const isFound = [...idsOf(source), ...soughtTextsOf(source)].some((what) => found.standing.has(what))
+    if (isFound) ways.add('text')
     // An unreadable thread may contain the source. The step tries to rewrite it and reports the failure.
-    if (stands || found.isUnreadable) items.add(messageItem(thread, shownId(source.id), source.id))
+    if (isFound || found.isUnreadable) items.add(messageItem(thread, shownId(source.id), source.id))
   }
   const [first] = sources
   if (found.hasWords && items.size === 0 && first) {

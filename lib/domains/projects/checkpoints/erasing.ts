@@ -171,7 +171,7 @@ function threadRewriter(
       }
       return { messages: 0, rows: 0 }
     }
-    if (made.wording.length > 0) await options?.addWords?.(made.wording)
+    if (made.removedTexts.length > 0) await options?.addWords?.(made.removedTexts)
     rewritten.set(thread, made)
     return made
   }
@@ -267,12 +267,12 @@ export async function eraseCheckpoints(
   )
   const rewriter = threadRewriter(deps, scope, { rows, wordsIn }, tx, options)
   const remembered = together(ids.map((id) => rememberedOf(id, rows.get(id))))
-  let gone = await store.forget(
+  let erased = await store.forget(
     remembered.map((one) => ({ ...one, ...wordsIn(null) })),
     tx,
   )
-  gone += await eraseThreads(deps, scope, threads, { rows, rewrite: rewriter.rewrite }, tx, now)
-  const versions = [...rewriter.rewritten.values()].flatMap(({ wording }) => wording)
+  erased += await eraseThreads(deps, scope, threads, { rows, rewrite: rewriter.rewrite }, tx, now)
+  const versions = [...rewriter.rewritten.values()].flatMap(({ removedTexts }) => removedTexts)
   const texts = [...rows.values()].flatMap((row) => row.texts)
   const byWords = await eraseMemories(
     store,
@@ -283,15 +283,15 @@ export async function eraseCheckpoints(
     tx,
     now,
   )
-  gone += byWords.cut.length + byWords.deleted.length
-  const counts = countsOf(items, { gone, named, moved: rewriter.moved }, scope, options)
+  erased += byWords.cut.length + byWords.deleted.length
+  const counts = countsOf(items, { erased, named, moved: rewriter.moved }, scope, options)
   return { ...counts, ...reportOf(rewriter, byWords) }
 }
 
 /** Counts planned items, so that a page repeated after a crash has the same count. A repeated search has no plan and counts matches. */
 function countsOf(
   items: readonly string[],
-  { gone, named, moved }: { gone: number; named: number; moved: ReadonlySet<string> },
+  { erased, named, moved }: { erased: number; named: number; moved: ReadonlySet<string> },
   scope: ErasureScope,
   options: ErasureOptions | undefined,
 ): Pick<Erased, 'count' | 'retained' | 'results'> {
@@ -299,9 +299,9 @@ function countsOf(
     .map(parseItem)
     .filter(({ thread, mark }) => mark !== 'moved' && (thread === null || !moved.has(thread)))
   const retained = items.length - ours.length
-  if (isNobody(scope)) return { count: gone, retained, results: gone === 0 ? {} : { messages: gone } }
+  if (isNobody(scope)) return { count: erased, retained, results: erased === 0 ? {} : { messages: erased } }
   const messages = ours.filter(({ thread, message }) => thread !== null && message !== null).length
-  const isUncounted = gone === 0 && options?.isWatched === true
+  const isUncounted = erased === 0 && options?.isWatched === true
   return { count: ours.length, retained, results: isUncounted ? {} : { threads: named - moved.size, messages } }
 }
 

@@ -99,9 +99,9 @@ async function planGroups(
       for (const { group, id } of batch)
         if (wholes.includes(group)) watched.add(aboutItem(group, id)).add(wordsItem(group))
   for (const found of await plannedEpisodes({ graph, sources, isReachable }, scope, tx, now)) {
-    const { group, episodes, told, decisions, isUnsearched } = found
+    const { group, episodes, reported, decisions, isUnsearched } = found
     for (const uuid of episodes.keys())
-      if (!told.has(uuid)) (isRetained(decisions.get(uuid)) ? watched : items).add(episodeItem(group, uuid))
+      if (!reported.has(uuid)) (isRetained(decisions.get(uuid)) ? watched : items).add(episodeItem(group, uuid))
       else (isUnsearched ? items : watched).add(reportedItem(group, uuid))
     watched.add(wordsItem(group))
     for (const source of found.sources)
@@ -178,7 +178,7 @@ async function eraseGroups(
     if (
       of.words ||
       of.records.length > 0 ||
-      of.episodes.length + of.told.length + of.about.length + of.unsearched.length > 0
+      of.episodes.length + of.reported.length + of.about.length + of.unsearched.length > 0
     )
       await eraseInGroup(deps, scope, of, { ...options, words }, erased, tx)
     if (of.names) erased.mentions.push(...(await remainingNames(deps, scope, group, tx, options)))
@@ -223,9 +223,9 @@ async function residueInGroup(
   words: ErasedWords,
   now: Date,
 ): Promise<number> {
-  const { group, episodes, told } = of
+  const { group, episodes, reported } = of
   const sought = [...of.about, ...of.unsearched]
-  if (episodes.length + told.length + sought.length === 0 && !of.words) return 0
+  if (episodes.length + reported.length + sought.length === 0 && !of.words) return 0
   let left = 0
   const survivors = new Set<string>()
   await db.transaction(
@@ -236,7 +236,7 @@ async function residueInGroup(
         for (const episode of some)
           if (['retained', 'untouched'].includes(decider.decide(episode).decision)) survivors.add(episode.uuid)
       }
-      const named = [...episodes, ...told]
+      const named = [...episodes, ...reported]
       for (let at = 0; at < named.length; at += soughtAtOnce)
         await look(await graph.episodesById(group, named.slice(at, at + soughtAtOnce), tx))
       for (let at = 0; at < sought.length; at += soughtAtOnce) {
@@ -262,7 +262,7 @@ async function residueInGroup(
   )
   const { anywhere, asIds } = soughtAs({
     episodes: episodes.filter((uuid) => !survivors.has(uuid)),
-    told: told.filter((uuid) => !survivors.has(uuid)),
+    reported: reported.filter((uuid) => !survivors.has(uuid)),
   })
   return left + (await graph.residue(group, anywhere, asIds))
 }
@@ -365,13 +365,13 @@ async function namesAhead(
   if (!(await mayBePreviewed(deps, scope, tx, options.now))) return undefined
   await requireConnectedStores(deps.whatIsMissing, tx)
   const deleted = new Set<string>()
-  for (const { episodes, told, decisions } of await plannedEpisodes(
+  for (const { episodes, reported, decisions } of await plannedEpisodes(
     { graph, sources, isReachable: true },
     scope,
     tx,
     options.now,
   ))
-    for (const uuid of episodes.keys()) if (!told.has(uuid) && !isRetained(decisions.get(uuid))) deleted.add(uuid)
+    for (const uuid of episodes.keys()) if (!reported.has(uuid) && !isRetained(decisions.get(uuid))) deleted.add(uuid)
   const whole = new Set((await sources.whole(scope, tx, options.now)).map(({ group }) => group))
   const counted = { removed: 0, kept: 0 }
   for (const group of await groupsOfPerson(scope, tx, options.now)) {
@@ -541,8 +541,8 @@ export function graphDataSource(deps: GraphSourceDeps): DataSource {
     late: (scope, tx, now) => lateItems(deps, scope, tx, now),
     async reused(items, tx, now) {
       const theirs: ItemId[] = []
-      for (const { group, episodes, told, portions } of itemsByGroup(items)) {
-        const others = await namedByOthers(tx, group, [...episodes, ...told], new Set(), now)
+      for (const { group, episodes, reported, portions } of itemsByGroup(items)) {
+        const others = await namedByOthers(tx, group, [...episodes, ...reported], new Set(), now)
         theirs.push(...[...others.keys()].flatMap((uuid) => [episodeItem(group, uuid), reportedItem(group, uuid)]))
         if (
           portions > 0 &&

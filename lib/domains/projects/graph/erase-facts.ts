@@ -67,12 +67,12 @@ async function entityKindsOf(tx: Transaction, group: string): Promise<EntityKind
 /** Episodes of a page: `planned` ones, and those that name the page's sources and may be newer than the plan (`found`). */
 async function episodesInGroup(
   { graph }: { graph: GraphStore },
-  { group, episodes, told, about, unsearched }: GroupItems,
+  { group, episodes, reported, about, unsearched }: GroupItems,
   tx: Transaction,
 ): Promise<{ planned: string[]; found: string[] }> {
   const texts = unsearched.length === 0 ? [] : await textsOfSources(tx, { sources: unsearched })
   const found = await searched(graph, tx, { group, ids: [...about, ...unsearched], texts })
-  return { planned: [...new Set([...episodes, ...told])].sort(), found: [...found.keys()].sort() }
+  return { planned: [...new Set([...episodes, ...reported])].sort(), found: [...found.keys()].sort() }
 }
 
 /** All episodes of a group that pointers assign to a scope, on every page. */

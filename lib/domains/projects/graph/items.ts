@@ -6,7 +6,7 @@ export interface GroupItems {
   /** Uuids of episodes. */
   episodes: string[]
   /** Ids that only pointers name: no such episode existed at planning, or the graph did not answer. Such an id may be any word. */
-  told: string[]
+  reported: string[]
   /** Messages and documents. Their episodes are found by the ids that the episodes name. */
   about: string[]
   /** Sources whose episodes are also found by text, because the graph did not answer when it was planned. */
@@ -29,13 +29,13 @@ export const isEpisodeId = (ref: string): boolean => /^[\w.-]{1,200}$/.test(ref)
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /** How to find episodes: UUIDs are searched for in any text; other ids may be ordinary words and are only compared with ids. */
-export function soughtAs({ episodes, told }: Pick<GroupItems, 'episodes' | 'told'>): {
+export function soughtAs({ episodes, reported }: Pick<GroupItems, 'episodes' | 'reported'>): {
   anywhere: string[]
   asIds: string[]
 } {
   return {
     anywhere: episodes.filter((id) => uuid.test(id)),
-    asIds: [...episodes.filter((id) => !uuid.test(id)), ...told],
+    asIds: [...episodes.filter((id) => !uuid.test(id)), ...reported],
   }
 }
 
@@ -65,7 +65,7 @@ export function itemsByGroup(items: readonly ItemId[]): GroupItems[] {
     const of = groups.get(group) ?? {
       group,
       episodes: [],
-      told: [],
+      reported: [],
       about: [],
       unsearched: [],
       portions: 0,
@@ -78,7 +78,7 @@ export function itemsByGroup(items: readonly ItemId[]): GroupItems[] {
     else if (rest === 'names:') of.names = true
     else if (rest === 'words:') of.words = true
     else if (rest.startsWith('in:')) of.records.push(rest.slice(3))
-    else if (rest.startsWith('told:')) of.told.push(rest.slice(5))
+    else if (rest.startsWith('told:')) of.reported.push(rest.slice(5))
     else if (rest.startsWith('about:')) of.about.push(rest.slice(6))
     else if (rest.startsWith('text:')) of.unsearched.push(rest.slice(5))
     else of.episodes.push(rest)

@@ -16,7 +16,7 @@ export interface GroupPlan {
   /** By uuid: how the episode was found. Episodes that exist are ordered by time. */
   episodes: Map<string, 'pointer' | 'group' | 'text'>
   /** Episodes that only pointers name: no such episode exists, or the graph did not answer. */
-  told: Set<string>
+  reported: Set<string>
   /** The sources of these episodes. */
   sources: string[]
   /** Episodes that pointers name but that belong to another group. They are not changed. Maps uuid to group. */
@@ -67,7 +67,7 @@ async function addSources(
   }
   for (const ref of refs) {
     plan.episodes.set(ref, 'pointer')
-    plan.told.add(ref)
+    plan.reported.add(ref)
   }
   if (!canSearch || plan.isUnsearched) {
     plan.isUnsearched = true
@@ -79,7 +79,7 @@ async function addSources(
     // This group may have an episode with the same id as another group.
     if (elsewhere.size > 0)
       for (const { uuid } of (await graph.read(plan.group, [...elsewhere.keys()], tx)).episodes) elsewhere.delete(uuid)
-    for (const uuid of there.keys()) plan.told.delete(uuid)
+    for (const uuid of there.keys()) plan.reported.delete(uuid)
     for (const [uuid, group] of elsewhere) {
       plan.episodes.delete(uuid)
       plan.foreign.set(uuid, group)
@@ -119,7 +119,7 @@ async function decideAll(
   const decisions = new Map<string, DerivedTextDecision['decision']>()
   const deciders = new Map<string, EpisodeDecider>()
   const times = new Map<string, number>()
-  const ids = [...plan.episodes.keys()].filter((uuid) => !plan.told.has(uuid))
+  const ids = [...plan.episodes.keys()].filter((uuid) => !plan.reported.has(uuid))
   for (let at = 0; at < ids.length; at += decidedAtOnce) {
     const episodes = await graph.episodesById(plan.group, ids.slice(at, at + decidedAtOnce), tx)
     const decider = await erased.decider(episodes, tx, { isPlanned: () => !isLate, isFound: () => false })
@@ -178,7 +178,7 @@ export async function plannedEpisodes(
         plan: {
           group,
           episodes: new Map(),
-          told: new Set(),
+          reported: new Set(),
           sources: [],
           foreign: new Map(),
           shared: new Map(),

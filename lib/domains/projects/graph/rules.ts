@@ -112,7 +112,7 @@ function restoreFacts(
   const episodes = all.filter(({ uuid }) => erased.has(uuid) || cut.has(uuid))
   const deleted = new Set(change.deleteEntities)
   const leaving = new Set(change.deleteFacts)
-  const noted = new Set(episodes.flatMap(({ entityEdges }) => entityEdges))
+  const listedFacts = new Set(episodes.flatMap(({ entityEdges }) => entityEdges))
   for (const fact of ended) {
     const { uuid, invalidAt, expiredAt } = fact
     if (leaving.has(uuid) || deleted.has(fact.source) || deleted.has(fact.target)) continue
@@ -142,7 +142,7 @@ function restoreFacts(
       )
     } else {
       const signs = [
-        ...(noted.has(uuid) ? ['entity_edges'] : []),
+        ...(listedFacts.has(uuid) ? ['entity_edges'] : []),
         ...(facts.some(({ validAt }) => times(validAt, invalidAt)) ? ['valid_at_of_fact'] : []),
         ...(episodes.some(({ validAt }) => times(validAt, invalidAt)) ? ['valid_at_of_episode'] : []),
       ]

@@ -23,7 +23,7 @@ import { scopePart, scopeSubject, writersOf } from '../legal-holds.ts'
 import { foreignRefs, othersOf } from '../provenance/pointers.ts'
 import { filesOf } from '../repository.ts'
 import { isNamedByOthers, readable } from '../values/readable.ts'
-import { lenient, type Naming, type ValueDecider, valueDeciderIn } from '../values/value-decider.ts'
+import { type Naming, orphanedValueDecider, type ValueDecider, valueDeciderIn } from '../values/value-decider.ts'
 import { Fingerprints } from '../words/fingerprints.ts'
 import {
   findObjects,
@@ -390,8 +390,12 @@ async function eraseObjects(
   const space = await objectKeySpace(ports, tx, gathered.projects, wanted.recorded)
   const ownershipOf = objectOwnership((work) => work(tx), scope, { ...gathered, erased: gathered.sources })
   const sought: ObjectSearch = {
-    ...objectSearchOf(gathered, { wordDecider: isThere ? wordDecider : lenient(wordDecider), space, ownershipOf }),
-    isNoted(key, bytes) {
+    ...objectSearchOf(gathered, {
+      wordDecider: isThere ? wordDecider : orphanedValueDecider(wordDecider),
+      space,
+      ownershipOf,
+    }),
+    isOwnResult(key, bytes) {
       const isCut = notes.has(labelOf(key, bytes))
       if (isCut) retainedBefore.add(key)
       return isCut

@@ -21,7 +21,7 @@ export interface ObjectSearch {
   /** Whose object it is, by the ids in its key. */
   ownershipOf(key: string): Promise<Ownership>
   /** Whether the content is the result of an earlier attempt of this erasure. */
-  isNoted?(key: string, bytes: Buffer): boolean
+  isOwnResult?(key: string, bytes: Buffer): boolean
 }
 export interface ObjectFinding {
   key: string
@@ -80,7 +80,7 @@ export async function* applicationKeys(
 /** Decides about objects one by one, by their keys, metadata, tags and content. */
 export function objectDecider(
   objects: Pick<ObjectStore, 'versions' | 'read'>,
-  { ids: given, chosen: client, anchors: near, names, space, wordDecider, isNoted, ...sought }: ObjectSearch,
+  { ids: given, chosen: client, anchors: near, names, space, wordDecider, isOwnResult, ...sought }: ObjectSearch,
 ) {
   const ids = searchStringsOf([...given])
   const distinctiveIds = [...client].filter(({ id }) => isDistinctiveKey(id))
@@ -155,7 +155,7 @@ export function objectDecider(
         await count('large', key)
         return undefined
       }
-      if (isNoted?.(key, newest.bytes)) {
+      if (isOwnResult?.(key, newest.bytes)) {
         // An attempt that was stopped may have stored the new content without removing the former versions.
         const former = await formerOf(key, newest.version)
         return former.length > 0 ? { ...deleted, verdict: 'cut', former } : undefined

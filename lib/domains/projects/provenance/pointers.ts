@@ -84,7 +84,7 @@ const projectIds = /(?<![0-9A-Za-z])prj_[0-9A-Za-z]{22}(?![0-9A-Za-z])/g
 async function claimedKeys(
   tx: Transaction,
   { id }: SeenProject,
-  { told: reported, prefixes }: { told: readonly ReportedPointer[]; prefixes: readonly string[] },
+  { reported, prefixes }: { reported: readonly ReportedPointer[]; prefixes: readonly string[] },
 ): Promise<ReadonlySet<string>> {
   const keys = reported.flatMap(({ ref }) => (prefixes.some((prefix) => ref.startsWith(prefix)) ? [ref] : []))
   if (keys.length === 0) return new Set()
@@ -121,7 +121,7 @@ export async function confine(
   const messages = reported.flatMap(({ kind, source }) => (kind === 'message' ? [source] : []))
   const containing = await conversationsOfMessages(tx, { project: id, messages })
   const conversations = new Map(containing.map(({ id: source, conversation }) => [source, conversation]))
-  const claimed = await claimedKeys(tx, project, { told: reported, prefixes: ports.pointerPrefixes })
+  const claimed = await claimedKeys(tx, project, { reported, prefixes: ports.pointerPrefixes })
   const issues = reported.flatMap((entry, n): Issue[] => {
     const own = objectsOf(id, entry)
     const isOurs = entry.store === 'objects' && entry.ref.startsWith('projects/')

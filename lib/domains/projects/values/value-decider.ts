@@ -428,7 +428,7 @@ export const valueDeciderIn = (
   })
 
 /** For values whose sources no longer exist: a value with another author's text and no erased words now belongs to that author. */
-export const lenient = (wordDecider: ValueDecider): ValueDecider => ({
+export const orphanedValueDecider = (wordDecider: ValueDecider): ValueDecider => ({
   ...wordDecider,
   async decide(value, naming, ownership) {
     const isTheirs =

@@ -347,15 +347,18 @@ export function runWords(deps: RunWordsDeps) {
     projectsOf: async (tx: Transaction, runId: string): Promise<string[]> =>
       (await tx.erasedWords.findUnique({ where: { runId }, select: { projects: true } }))?.projects ?? [],
 
-    async noted(tx: Transaction, runId: string): Promise<{ fingerprints: string; isChanged: boolean } | undefined> {
+    async storedFingerprints(
+      tx: Transaction,
+      runId: string,
+    ): Promise<{ fingerprints: string; isChanged: boolean } | undefined> {
       const row = await tx.erasedWords.findUnique({ where: { runId } })
       return row
         ? { fingerprints: Buffer.from(row.fingerprints).toString('base64'), isChanged: row.version > 1 }
         : undefined
     },
 
-    read(noted: readonly string[]): ErasedWords {
-      const all = noted.map((one) => Fingerprints.fromBytes(Buffer.from(one, 'base64')))
+    read(stored: readonly string[]): ErasedWords {
+      const all = stored.map((one) => Fingerprints.fromBytes(Buffer.from(one, 'base64')))
       return {
         isEmpty: all.every(({ isEmpty }) => isEmpty),
         runsIn: (text) => all.flatMap((one) => one.runsIn(text)),
