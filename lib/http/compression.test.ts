@@ -1,6 +1,6 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { expect, it } from 'vitest'
-import { compressed } from './compression.ts'
+import { acceptedEncoding, compressed } from './compression.ts'
 
 const body = JSON.stringify({ data: Array.from({ length: 100 }, (_, n) => ({ id: n, name: 'A record of a list' })) })
 const answer = { status: 200, headers: { 'Content-Type': 'application/json', ETag: 'W/"1"' }, body }
@@ -32,4 +32,18 @@ it.each([
   ['no body', { ...answer, body: null }],
 ])('a response with %s remains unchanged', async (_, unchanged) => {
   expect(await compressed(unchanged, { headers: all })).toBe(unchanged)
+})
+
+it.each([
+  [null, 'identity'],
+  ['', 'identity'],
+  ['*', 'identity'],
+  ['gzip', 'gzip'],
+  ['GZIP;q=0.5, deflate', 'gzip'],
+  ['gzip, deflate, br', 'br'],
+  ['br;q=0, gzip', 'gzip'],
+  ['br; q=0.000, gzip; q=0', 'identity'],
+  ['brotli, x-gzip', 'identity'],
+])('acceptedEncoding of %j returns %s', (header, encoding) => {
+  expect(acceptedEncoding(header)).toBe(encoding)
 })

@@ -3,8 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { extname, join, sep } from 'node:path'
 import compression from 'compression'
 import send from 'send'
-import { isCompressible } from './compression.ts'
-import { acceptedEncoding } from './fixed-content.ts'
+import { acceptedEncoding, isCompressible } from './compression.ts'
 
 type Pages = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 

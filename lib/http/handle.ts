@@ -21,7 +21,7 @@ import { asProblem } from '#lib/stores/postgres/problems.ts'
 import type { Admission } from './admission.ts'
 import type { ApiRequest, ApiResponse, Via } from './api-request.ts'
 import { type BodyBounds, observedUpload, readJson, uploaded } from './body.ts'
-import { acceptedEncoding } from './fixed-content.ts'
+import { acceptedEncoding } from './compression.ts'
 import type { Metrics } from './metrics.ts'
 
 const keyForm = /^[\x20-\x7e]{1,255}$/

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { z } from 'zod'
+import { namesWarned } from '#lib/domains/knowledge/stored-unit.ts'
 import { type FieldFindings, personalWarnings, scanFields, secretIn } from '#lib/domains/pii/fields.ts'
-import { namesWarned } from '#lib/domains/pii/named-fields.ts'
 import {
   type InstructionField,
   instructionFields,

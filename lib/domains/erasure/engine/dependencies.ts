@@ -1,5 +1,4 @@
 import type { HasAdminActs } from '#lib/domains/erasure/expected-retention.ts'
-import type { Residue } from '#lib/domains/erasure/rules.ts'
 import type { AuditRecord, Transaction } from '#lib/kernel/context.ts'
 import type { DataSource, ErasedRunMatch, ErasedWords, FoundRuns } from '#lib/kernel/data-source.ts'
 import type { Mention } from '#lib/kernel/erased.ts'
@@ -9,8 +8,22 @@ import type { StoreRefusal } from '#lib/kernel/store-refusal.ts'
 import type { Ledger } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import type { Signer } from '../receipts/signing.ts'
-import type { RetentionFacts } from '../rules.ts'
 import type { Suppressions } from '../suppression/suppressions.ts'
+
+export interface RetentionFacts {
+  /** Days that the operator retains backups; undefined when the operator does not state it. */
+  backupDays: number | undefined
+  /** Years for which closed privacy requests are retained. */
+  requestsYears: number
+  /** True when no mail server is configured: emails are stored in a folder for a week. */
+  emailsInFolder: boolean
+}
+
+/** Deleted data that a connected store retains out of reach, with the number of days; null when unknown. */
+export interface Residue {
+  what: string
+  days: number | null
+}
 
 /** The current legal holds that concern a subject. */
 export interface HoldsInForce {

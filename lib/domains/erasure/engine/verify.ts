@@ -4,8 +4,14 @@ import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import type { Receipt } from '#lib/kernel/receipt.ts'
 import { fingerprintsRow } from '../ledger/ledger-history.ts'
-import { type Accounting, receiptContent, storeReceipt, type VerifiedErasure } from '../receipts/receipt.ts'
-import { adminActLines, fingerprintRetention } from '../rules.ts'
+import {
+  type Accounting,
+  adminActLines,
+  fingerprintRetention,
+  receiptContent,
+  storeReceipt,
+  type VerifiedErasure,
+} from '../receipts/receipt.ts'
 import {
   dataSourcesInOrder,
   longestRetry,

@@ -1,13 +1,181 @@
 import { z } from 'zod'
+import { auditDays } from '#lib/domains/audit/rules.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { DataSource } from '#lib/kernel/data-source.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import { Receipt } from '#lib/kernel/receipt.ts'
-import type { EngineDeps } from '../engine/dependencies.ts'
+import { receiptText } from '#lib/kernel/receipt-texts.ts'
+import type { EngineDeps, Residue, RetentionFacts } from '../engine/dependencies.ts'
 import type { MentionCount } from '../engine/plan.ts'
-import { isPseudonymized, type Residue, residueAfter, retainedOfPart, retainedOfSubject } from '../rules.ts'
+import { isPseudonymized, plusYears } from '../rules.ts'
 import { addedUp, addLegalHoldCounts, countsInLog, legalHoldCounts, namedOnReceipt } from '../runs/run-rules.ts'
 import type { StepRow } from '../runs/runs.ts'
+
+const plusDays = (from: Date, days: number): string => new Date(from.getTime() + days * 86_400_000).toISOString()
+
+/** Data that an erasure retains on purpose, with ground and end. */
+const retainedAfter = (deletedAt: Date): Receipt['retained'] => [
+  {
+    what: receiptText('retained', 'audit'),
+    ground: receiptText('grounds', 'accountability'),
+    until: plusDays(deletedAt, auditDays),
+  },
+  {
+    what: receiptText('retained', 'proof'),
+    ground: receiptText('grounds', 'proof'),
+    until: plusYears(deletedAt, 7).toISOString(),
+  },
+  {
+    what: receiptText('retained', 'id'),
+    ground: receiptText('grounds', 'effectiveness'),
+    until: null,
+  },
+]
+
+/** The item ids that a run retains until the second search of shared stores is done. */
+const untilSearchedAgain = (deletedAt: Date, isSearchedAgain: boolean): Receipt['retained'] =>
+  isSearchedAgain
+    ? [
+        {
+          what: receiptText('retained', 'sharedIds'),
+          ground: receiptText('grounds', 'effectiveness'),
+          // A search that finds something is repeated a day later.
+          until: plusDays(deletedAt, 1),
+        },
+      ]
+    : []
+
+/**
+ * Fingerprints of the erased words in the ledger. Their key is destroyed when backups expire, or with the ledger's
+ * files after seven years.
+ */
+export const fingerprintRetention = (deletedAt: Date, { backupDays }: RetentionFacts): Receipt['retained'] => [
+  {
+    what: receiptText('retained', 'fingerprints'),
+    ground: receiptText('grounds', 'effectiveness'),
+    // One key is used for a whole month.
+    until: backupDays === undefined ? plusYears(deletedAt, 7).toISOString() : plusDays(deletedAt, 31 + backupDays),
+  },
+]
+
+/**
+ * Data that the erasure of a unit, a skill or a part of a project retains: {@link retainedAfter}, the records under legal
+ * holds, and the time for which its ids are retained.
+ */
+const retainedOfPart = (
+  deletedAt: Date,
+  {
+    held,
+    beyondReach = [],
+    isSearchedAgain = false,
+    words = [],
+  }: {
+    held: readonly { hold: string; count: number }[]
+    words?: Receipt['retained']
+    /** Data in places that this installation cannot erase. */
+    beyondReach?: readonly { what: string; ground: string }[]
+    isSearchedAgain?: boolean
+  },
+): Receipt['retained'] => [
+  ...heldLines(held),
+  ...beyondReach.map((left) => ({ ...left, until: null })),
+  ...words,
+  ...untilSearchedAgain(deletedAt, isSearchedAgain),
+  ...retainedAfter(deletedAt),
+]
+
+const heldLines = (held: readonly { hold: string; count: number }[]): Receipt['retained'] =>
+  held.map((one) => ({
+    what: receiptText('retained', 'held', one),
+    ground: receiptText('grounds', 'hold'),
+    until: null,
+  }))
+
+/** Records of the installation in which the id of an erased admin remains. Their number is not published. */
+export const adminActLines = (hasActs: boolean): { what: string; ground: string }[] =>
+  hasActs ? [{ what: receiptText('retained', 'adminActs'), ground: receiptText('grounds', 'administration') }] : []
+
+/** Like {@link retainedAfter} for a person or agent, with the records under legal holds and the data that blocks a new import. */
+export const retainedOfSubject = (
+  deletedAt: Date,
+  {
+    requestClosedAt,
+    requestsYears,
+    held,
+    whileHeld = [],
+    letters = 'none',
+    isSearchedAgain = false,
+    words = [],
+  }: {
+    words?: Receipt['retained']
+    /** When the request is closed; null while a legal hold keeps it open; undefined without a request. */
+    requestClosedAt?: Date | null | undefined
+    requestsYears: number
+    held: readonly { hold: string; count: number }[]
+    /** Data that data sources retain until the holds end, and data that nobody can erase. */
+    whileHeld?: readonly { what: string; ground: string }[]
+    /** Emails about the erasure in the mail folder: `all` while the request is open, `last` after it is closed. */
+    letters?: 'none' | 'last' | 'all'
+    /** True when shared stores, to which others also write, contained data. */
+    isSearchedAgain?: boolean
+  },
+): Receipt['retained'] => [
+  ...heldLines(held),
+  ...whileHeld.map((remaining) => ({ ...remaining, until: null })),
+  ...(letters === 'none'
+    ? []
+    : [
+        {
+          what: receiptText('retained', letters === 'last' ? 'lastEmail' : 'emails'),
+          ground: receiptText('grounds', 'answer'),
+          // An email that cannot be written is retried for a week.
+          until: letters === 'last' ? plusDays(requestClosedAt ?? deletedAt, 14) : null,
+        },
+      ]),
+  ...(requestClosedAt === undefined
+    ? []
+    : [
+        {
+          what: receiptText('retained', 'request'),
+          ground: receiptText('grounds', 'request'),
+          until: requestClosedAt && plusYears(requestClosedAt, requestsYears).toISOString(),
+        },
+      ]),
+  // Always listed, without a count: whether such texts exist is data of others.
+  {
+    what: receiptText('retained', 'sameTexts'),
+    ground: receiptText('grounds', 'others'),
+    until: null,
+  },
+  {
+    what: receiptText('retained', 'hashes'),
+    ground: receiptText('grounds', 'effectiveness'),
+    until: null,
+  },
+  ...words,
+  ...untilSearchedAgain(deletedAt, isSearchedAgain),
+  ...retainedAfter(deletedAt),
+]
+
+/** Returns the physical copies that an erasure cannot delete immediately, with their latest end. */
+const residueAfter = (
+  deletedAt: Date,
+  { backupDays }: RetentionFacts,
+  inStores: readonly Residue[] = [],
+): Receipt['physical'] => [
+  { what: receiptText('physical', 'rows'), until: null },
+  { what: receiptText('physical', 'log'), until: null },
+  ...inStores.map(({ what, days }) => ({ what, until: days === null ? null : plusDays(deletedAt, days) })),
+  backupDays === undefined
+    ? {
+        what: receiptText('physical', 'backupsUnstated'),
+        until: null,
+      }
+    : {
+        what: receiptText('physical', 'backups'),
+        until: plusDays(deletedAt, backupDays),
+      },
+]
 
 /** The work of one data source in an erasure, for the receipt. */
 type SourceOutcome = Pick<StepRow, 'holder' | 'store' | 'planned' | 'erased' | 'held' | 'results'>
