@@ -23,7 +23,7 @@ const dataSource = (name: string, store: string, stage: DataSource['stage']): Da
   stage,
   what: '',
   purpose: '',
-  retained: '',
+  kept: '',
   tables: [],
   inventory: async () => ({ count: 0, since: null, until: null }),
   plan: async () => ({ items: [], held: {} }),
