@@ -1,9 +1,9 @@
+import { closeLostRequest, lostRequests, lostRequestsWatch } from '#lib/domains/privacy-requests/deadlines-in-ledger.ts'
 import packageJson from '#package.json' with { type: 'json' }
 import { tokenLookup } from './access/token-lookup.ts'
 import { collectPersonalData, createErasures, createModules, createPeopleModules } from './composition/modules.ts'
 import type { Env } from './config/env.ts'
 import { isLate, logLateness } from './domains/llm-log/jobs.ts'
-import { closeLostRequest, lostRequests, lostRequestsWatch } from './domains/privacy-requests/noted-deadlines.ts'
 import type { CaptureEvent } from './domains/telemetry/capture.ts'
 import { createEntryPoints } from './http/entry-points.ts'
 import { createMetrics } from './http/metrics.ts'

@@ -5,7 +5,7 @@ import packageJson from '../../package.json' with { type: 'json' }
 import { Failure } from './failure.ts'
 import type { CommandSession } from './session.ts'
 
-/** What the registry refused, in the form that the tools return. Other faults of kp become refusals too: the session goes on. */
+/** Converts what the registry refused to the form that the tools return. Other errors of kp become refusals too, so that the MCP session continues. */
 async function refusing<T>(asked: Promise<T>): Promise<T> {
   try {
     return await asked

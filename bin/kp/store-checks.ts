@@ -2,7 +2,7 @@ import { BadVariable, type Env } from '#lib/config/env.ts'
 import { assessLocations, ownDatabaseLocation, type Site, sitesOf } from '#lib/config/locations.ts'
 import { explainOutside, outside, type StoreLocation } from '#lib/domains/residency/rules.ts'
 import { registeredStores } from '#lib/domains/stores/registered-stores.ts'
-import { useRecordInterval } from '#lib/domains/stores/rules.ts'
+import { storeUseInterval } from '#lib/domains/stores/rules.ts'
 import { systemClock } from '#lib/kernel/clock.ts'
 import { isEmptyStore, openStores, rememberedStores } from '#lib/platform/open-stores.ts'
 import { type LocationState, storeStates } from '#lib/platform/store-states.ts'
@@ -50,7 +50,7 @@ export function locationCheck(
 }
 
 /** A process records its use of a folder once a day: milliseconds, with a margin of an hour. */
-const noted = useRecordInterval + 3_600_000
+const storeUseMargin = storeUseInterval + 3_600_000
 
 /** A store with data that is not connected here. A folder that another machine uses must be shared, not retired. */
 export function missingCheck(
@@ -58,7 +58,7 @@ export function missingCheck(
   { id, provider, shown, lastSeen }: Pick<RegisteredStore, 'id' | 'provider' | 'shown' | 'lastSeen'>,
   now = new Date(),
 ): HealthCheck {
-  if (provider === 'files' && now.getTime() - lastSeen.getTime() < noted)
+  if (provider === 'files' && now.getTime() - lastSeen.getTime() < storeUseMargin)
     return fault(
       port,
       `${shown} was used within the last day, but this machine uses another folder; erasures that concern it wait`,

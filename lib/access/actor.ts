@@ -24,7 +24,7 @@ export interface Caller {
   ownLimitKey?: string | undefined
 }
 
-/** What an operation tells about the rights of its callers. */
+/** The members of an operation that determine the rights of its callers. */
 export type CalledOperation = Pick<OperationShape, 'id' | 'method' | 'permission'>
 
 const organisation = (id: string): StorageSubject => ({ kind: 'organisation', id })

@@ -208,7 +208,7 @@ export interface DataSource {
   explain?(scope: ErasureScope, tx: Transaction, now: Date): Promise<Explained>
   /**
    * In how many places of texts of others an erasure of the subject would remove a name, and in how many it would leave one. It only
-   * reads. Undefined if a name of the subject is too new to be told. @throws `unavailable` if its store does not answer
+   * reads. Undefined if a name of the subject is too new for a preview. @throws `unavailable` if its store does not answer
    */
   namesAhead?(
     scope: ErasureScope,

@@ -146,7 +146,7 @@ export interface SubjectErasures {
   dryRun(subject: Subject, now: Date): Promise<PlannedHolding[]>
   /**
    * Returns in how many places of texts of others an erasure of the subject would remove or leave a name. Writes nothing. Undefined if a
-   * name is too new to be told, or if the places cannot be read soon.
+   * name is too new for a preview, or if the places cannot be read soon.
    */
   namesAhead(
     subject: Subject,

@@ -9,7 +9,7 @@ export interface AcrossPieces {
   /** The joined text, and the runs in it that span several pieces. */
   text: string
   matches: ErasedRunMatch[]
-  /** By run: the pieces that it touches. */
+  /** The pieces that each run covers, by the id of the run. */
   runs: Map<number, Set<number>>
   /** By index of the piece: the parts of these runs in it. */
   spans: Map<number, PieceSpan[]>

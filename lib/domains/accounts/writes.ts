@@ -48,7 +48,7 @@ export const AccountNotice = z.discriminatedUnion('kind', [
     since: z.iso.datetime(),
     ...plain,
   }),
-  /** To an admin: a store answers but rejects requests of erasures. */
+  /** Tells an admin that a store answers but rejects the requests of erasures. */
   z.strictObject({
     kind: z.literal('store-refuses'),
     store: z.string(),

@@ -121,7 +121,7 @@ export const deleteProposals = statement('approvals.delete', {
   returns: 'count',
   sql: 'DELETE FROM approval_proposals WHERE id = ANY($ids)',
 })
-/** Searches each column by itself, as well as by id. */
+/** Searches each column separately, and by id. */
 export const proposalResidue = statement('approvals.residue', {
   takes: { account: 'text?', agents: 'text[]', ids: 'text[]' },
   returns: { n: 'int4' },

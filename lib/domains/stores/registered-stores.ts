@@ -16,7 +16,7 @@ import {
   type RememberedPort,
 } from '#lib/stores/registered-store.ts'
 import { otherStore, recordUse, renameStore, retireOtherLedgers, usedLedgers } from './repository.ts'
-import { trustedFor, useRecordInterval } from './rules.ts'
+import { storeUseInterval, trustedFor } from './rules.ts'
 
 /** A store as the settings name it. */
 export interface ConnectedStore {
@@ -229,7 +229,7 @@ export function registeredStores(deps: RegisteredStoreDeps) {
       if (!store) return
       const address = (await addressOf(store)) ?? (await markedAt(store, isPut))
       if (address !== undefined)
-        await uses.once(`${port} ${address}`, useRecordInterval, (now) => note(db, store, address, now))
+        await uses.once(`${port} ${address}`, storeUseInterval, (now) => note(db, store, address, now))
     },
 
     /** Whether the port's connected store is a folder other than the one used before. */

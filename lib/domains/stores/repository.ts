@@ -31,7 +31,7 @@ export const renameStore = statement('stores.rename', {
     AND NOT EXISTS (SELECT FROM known_stores AS k WHERE k.port = $port AND k.address = $address)`,
 })
 
-/** Records the use of a store. A use withdraws the statement that nothing is left in it. */
+/** Records the use of a store. A use withdraws the statement that the store is empty. */
 export const recordUse = statement('stores.record-use', {
   takes: { id: 'text', port: 'text', provider: 'text', address: 'text', shown: 'text', now: 'timestamptz' },
   returns: 'count',

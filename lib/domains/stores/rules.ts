@@ -1,12 +1,12 @@
 import type { inventoryKinds, travellingThings } from './contract.ts'
 
 /** Minimum interval between records of a store's use, in milliseconds. */
-export const useRecordInterval = 24 * 3_600_000
+export const storeUseInterval = 24 * 3_600_000
 /**
  * How long a folder of prepared exports counts after the last record of its use, in milliseconds: files expire after four hours, and a
  * use is recorded once a day.
  */
-export const exportsCountFor = useRecordInterval + 5 * 3_600_000
+export const exportsCountFor = storeUseInterval + 5 * 3_600_000
 /** How long an unmarked folder is trusted to be unused before the next check, in milliseconds. */
 export const trustedFor = 10_000
 

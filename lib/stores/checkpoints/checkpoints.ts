@@ -35,8 +35,9 @@ export interface WantedIn extends ThreadSearchTerms {
   thread: string
 }
 /**
- * What to erase in the long-term store, which all applications share: items with an id of ours (`sure`), which nobody else can have
- * chosen, and items with another id or the words, which others may also use, if they also contain a tie.
+ * What to erase in the long-term store, which all applications share. An item with an id that we generated (`sure`) is always erased:
+ * nobody else can have chosen that id. An item with another id, or with the words, is erased only if it also names a thread, conversation
+ * or project of the data (`ties`), because others may use the same id or words.
  */
 export interface Remembered extends ThreadSearchTerms {
   /** Ids that we generated: every item that contains one is about it. */

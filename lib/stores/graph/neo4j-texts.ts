@@ -209,7 +209,7 @@ export async function* neo4jAllTexts(
     }
     readers.push({ ...reader, next: reader.request() })
     const { texts, after, until } = value
-    // Each by itself: the encoding of one text must not change how another is read.
+    // Texts are decoded separately: the encoding of one text must not change how another is read.
     if (texts.some(mayMatter)) yield look(await ask(reader.records, { group, since, after, until }))
   }
   yield look(await ask(otherNodes, { group }))

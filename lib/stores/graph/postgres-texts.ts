@@ -77,7 +77,7 @@ function mattersInJson(lines: string, mayMatter: Matters): boolean {
     )
   })
 }
-/** Searches each text by itself: the encoding of one must not change how another is read. */
+/** Searches each text separately: the encoding of one must not change how another is read. */
 function matters({ texts, count, json }: Passing, mayMatter: Matters): boolean {
   const all = texts?.split(between) ?? []
   return all.length !== count || all.some(mayMatter) || (json !== null && mattersInJson(json, mayMatter))

@@ -151,10 +151,10 @@ export interface StepPlan {
 }
 
 /**
- * Writes the plans of some data sources. Erased pages stay with their counts; other pages are created again.
- * When residue was found, all pages of a data source are erased again and survive further plans, because the rows
- * that identified the items may be deleted by then; not so when a hold covers anything there. Items that need a
- * decision stay, and wait while a hold covers them.
+ * Writes the plans of some data sources. Erased pages keep their counts; other pages are created again.
+ * - After residue was found, all pages of a data source are erased again. Further plans keep these pages, because the rows that
+ *   identified the items may be deleted by then. If a hold covers any of the items, the pages are created again instead.
+ * - Items that need a decision remain, and wait while a hold covers them.
  */
 export async function writeSteps(
   tx: Transaction,

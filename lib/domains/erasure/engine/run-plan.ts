@@ -234,7 +234,7 @@ const longestPreview = 15_000
 
 /**
  * Returns in how many places of texts of others an erasure of the subject would remove or leave a name. It writes nothing. Undefined if a
- * name is too new to be told, or if the places cannot be read soon.
+ * name is too new for a preview, or if the places cannot be read soon.
  */
 export async function namesAheadOf(
   deps: DryRunDeps,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
-import { closeLostRequest, deadlineNotes, lostRequests } from './noted-deadlines.ts'
+import { closeLostRequest, deadlineNotes, lostRequests } from './deadlines-in-ledger.ts'
 
 let app: TestApp
 beforeAll(async () => {
