@@ -2,11 +2,8 @@ import type { DataSource, RetainedRecord } from '#lib/kernel/data-source.ts'
 import type { Subject } from '#lib/kernel/erasure-scope.ts'
 import type { Receipt } from '#lib/kernel/receipt.ts'
 import { receiptText } from '#lib/kernel/receipt-texts.ts'
-import type { RetentionFacts } from './engine/dependencies.ts'
+import type { HasAdminActs, RetentionFacts } from './engine/dependencies.ts'
 import { adminActLines, fingerprintRetention, retainedOfSubject } from './receipts/receipt.ts'
-
-/** Whether records of the installation name the account as the admin who changed something; false for no account. */
-export type HasAdminActs = (accountId: string | null, now: Date) => Promise<boolean>
 
 export interface ExpectedErasure {
   subject: Pick<Subject, 'account'>

@@ -1,4 +1,3 @@
-import type { HasAdminActs } from '#lib/domains/erasure/expected-retention.ts'
 import type { AuditRecord, Transaction } from '#lib/kernel/context.ts'
 import type { DataSource, ErasedRunMatch, ErasedWords, FoundRuns } from '#lib/kernel/data-source.ts'
 import type { Mention } from '#lib/kernel/erased.ts'
@@ -18,6 +17,9 @@ export interface RetentionFacts {
   /** True when no mail server is configured: emails are stored in a folder for a week. */
   emailsInFolder: boolean
 }
+
+/** Whether records of the installation name the account as the admin who changed something; false for no account. */
+export type HasAdminActs = (accountId: string | null, now: Date) => Promise<boolean>
 
 /** Deleted data that a connected store retains out of reach, with the number of days; null when unknown. */
 export interface Residue {
