@@ -1,9 +1,28 @@
 import type { AuditRecord, PipelinePorts } from '#lib/kernel/context.ts'
-import { newUuid } from '#lib/kernel/ids.ts'
+import { newUuid, uuidsInSql } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { insertEntries, purgeEntries, runStatement } from './repository.ts'
+import { auditColumns, insertEntries, purgeEntries, runStatement } from './repository.ts'
 import { oldestRead } from './rules.ts'
+
+/** SQL expressions of the values in a statement that {@link auditRows} extends. */
+export interface AuditValues {
+  /** From `uuidsInSql.value()`. */
+  uuids: string
+  at: string
+  action: string
+  actorId: string
+  resourceType: string
+  ip: string
+  details: string
+}
+/** A CTE that writes one entry per row of another CTE, which must have the column `id`. */
+export const auditRows = (
+  of: string,
+  at: AuditValues,
+): string => `audited AS (INSERT INTO audit_entries (${auditColumns})
+  SELECT ${uuidsInSql.text(at.uuids)}::uuid, ${at.at}::timestamptz, ${at.action}, ${at.actorId}, ${at.resourceType}, ${of}.id, ${at.ip}, ${at.details}::jsonb
+  FROM ${of})`
 
 /** Minimum interval between purges that the writes of a process start, in milliseconds. */
 const purgeEvery = 60_000

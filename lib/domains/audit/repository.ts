@@ -1,29 +1,9 @@
 import type { SqlRow, Statement, Transaction } from '#lib/kernel/context.ts'
-import { uuidsInSql } from '#lib/kernel/ids.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { accountRows } from '#lib/stores/postgres/personal-tables.ts'
 import { type Queryable, statement, statementRunner, typed, type ValuesOf } from '#lib/stores/postgres/statement.ts'
 
-const auditColumns = 'id, at, action, agent_id, resource_type, resource_id, ip, details'
-
-/** SQL expressions of the values in a statement that {@link auditRows} extends. */
-export interface AuditValues {
-  /** From `uuidsInSql.value()`. */
-  uuids: string
-  at: string
-  action: string
-  actorId: string
-  resourceType: string
-  ip: string
-  details: string
-}
-/** A CTE that writes one entry per row of another CTE, which must have the column `id`. */
-export const auditRows = (
-  of: string,
-  at: AuditValues,
-): string => `audited AS (INSERT INTO audit_entries (${auditColumns})
-  SELECT ${uuidsInSql.text(at.uuids)}::uuid, ${at.at}::timestamptz, ${at.action}, ${at.actorId}, ${at.resourceType}, ${of}.id, ${at.ip}, ${at.details}::jsonb
-  FROM ${of})`
+export const auditColumns = 'id, at, action, agent_id, resource_type, resource_id, ip, details'
 
 /** Inserts a group of entries in one round trip. On the hot path of reads and writes. */
 export const insertEntries = statement('audit.insert-entries', {

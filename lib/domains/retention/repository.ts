@@ -1,4 +1,4 @@
-import { type AuditValues, auditRows } from '#lib/domains/audit/repository.ts'
+import { type AuditValues, auditRows } from '#lib/domains/audit/log.ts'
 import type { Expiring } from '#lib/kernel/expiring.ts'
 import { type RowOf, statement, typed } from '#lib/stores/postgres/statement.ts'
 

@@ -1,4 +1,4 @@
-import { type AuditValues, auditRows } from '#lib/domains/audit/repository.ts'
+import { type AuditValues, auditRows } from '#lib/domains/audit/log.ts'
 import { statement, typed } from '#lib/stores/postgres/statement.ts'
 import { erasedSubject, type ReputationReason } from './rules.ts'
 
