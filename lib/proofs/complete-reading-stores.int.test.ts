@@ -142,6 +142,7 @@ describe.skipIf(!(await areStoresInstalled()))('a complete reading of connected 
       'graph.episodes',
       'holds.versions',
       'objects.bytes',
+      'projects.quotations',
     ])
   })
 })

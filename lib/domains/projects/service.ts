@@ -106,8 +106,8 @@ import {
   memberDataSource,
   messageDataSource,
   outsidePointerDataSource,
-  quotationDataSource,
 } from './rows/data-sources.ts'
+import { quotationDataSource } from './rows/quotations.ts'
 
 interface LifetimeDeps {
   cache: Pick<CacheStore, 'lifetimes' | 'provider'>
@@ -432,7 +432,7 @@ export function projectsData({ env, known, ...parts }: ProjectsDataParts): Perso
       graphDataSource({ ...deps, graph: stores.graph, whatIsMissing: known.missing('graph') }),
       objectsDataSource({ ...deps, objects: stores.objects, whatIsMissing: known.missing('objects') }),
       outsidePointerDataSource(db),
-      quotationDataSource(db, sources),
+      quotationDataSource(db, sources, stores),
       // Before the messages, through which derived data is found.
       documentDataSource(db),
       messageDataSource(db),

@@ -39,8 +39,8 @@ export interface HoldsInForce {
 
 /** The erased words of each run as keyed fingerprints, until its last verification. */
 export interface RunFingerprints {
-  /** Adds the fingerprints of all texts of a scope, while they are stored. Idempotent. */
-  gather(tx: Transaction, runId: string, scope: ErasureScope, now: Date): Promise<void>
+  /** Adds the fingerprints of all texts of a scope, while they are stored. Idempotent. Returns when the oldest one was written. */
+  gather(tx: Transaction, runId: string, scope: ErasureScope, now: Date): Promise<Date | undefined>
   /** Adds texts of the erased subject that a connected store had worded differently. */
   add(tx: Transaction, runId: string, texts: readonly string[]): Promise<void>
   /** Undefined when the run erases no texts. */
@@ -71,10 +71,16 @@ export interface RunFingerprints {
     now: Date,
   ): Promise<ReadonlySet<number>>
   /**
-   * Passes every text of messages and documents that remain to `visit`: their authors explain the same words elsewhere. Passes the names of
-   * all people to `visitName`: what they share with an erased person is not erased.
+   * Passes every text by a person in messages and documents that remain to `visit`: their authors explain the same words elsewhere. Passes
+   * the names of all people to `visitName`: what they share with an erased person is not erased. Passes the texts of assistants and tools
+   * to `visitOther` with their times: they explain only words that were written later.
    */
-  living(now: Date, visit: (text: string) => void, visitName: (name: string) => void): Promise<void>
+  living(
+    now: Date,
+    visit: (text: string) => void,
+    visitName: (name: string) => void,
+    visitOther: (text: string, writtenAt: Date) => void,
+  ): Promise<void>
 }
 
 /** The stored fingerprints of a run, and the projects of the erased texts. */
@@ -95,6 +101,8 @@ export interface WordsOfMany {
   runsOf(receiptId: string, text: string): readonly ErasedRunMatch[]
   /** The fingerprints of runs, names, email addresses and telephone numbers in a text, of any of the erasures. */
   runsIn(text: string): readonly number[]
+  /** The fingerprints of runs in a text, without names, email addresses and telephone numbers. */
+  wordsIn(text: string): readonly number[]
   /** The fingerprints of names in the name of another person, also uncertain ones. */
   namesIn(name: string): readonly number[]
   /**

@@ -127,7 +127,16 @@ export const newPlan = (runId: string, deps: EngineDeps): Promise<RunPlan | 'out
 
 /** Runs while the texts are stored: verification needs their words after the deletion. */
 export const gatherWords = (runId: string, free: RunScope, { db, words, now }: EngineDeps): Promise<void> =>
-  db.transaction((tx) => words.gather(tx, runId, free, now()), { longest: longestSearch })
+  db.transaction(
+    async (tx) => {
+      const since = await words.gather(tx, runId, free, now())
+      if (!since) return
+      // A repeated plan may find fewer texts.
+      const where = { id: runId, OR: [{ wordsSince: null }, { wordsSince: { gt: since } }] }
+      await tx.erasureRun.updateMany({ where, data: { wordsSince: since } })
+    },
+    { longest: longestSearch },
+  )
 
 /** Locks and returns the run while this plan is current; `outdated` when a hold was set or ended since then. */
 export async function lockPlannedRun(

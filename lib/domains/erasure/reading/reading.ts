@@ -101,6 +101,8 @@ interface ReadErasure extends StoredWords {
   erasedAt: Date | undefined
   /** When it was erased. A name that was written later may be somebody else's. */
   namesUntil: Date
+  /** When the oldest erased text was written. Undefined: unknown, so any text of an assistant may be older. */
+  since: Date | undefined
 }
 interface WordsOfReading {
   all: WordsOfMany
@@ -115,20 +117,22 @@ async function wordsOf({ db, ledger, words }: ReadingDeps, readingId: string): P
   const { receipts } = await db.prisma.completeReading.findUniqueOrThrow({ where: { id: readingId } })
   const runs = await db.prisma.erasureRun.findMany({
     where: { receiptId: { in: receipts } },
-    select: { id: true, receiptId: true, readAt: true, finishedAt: true },
+    select: { id: true, receiptId: true, readAt: true, finishedAt: true, wordsSince: true },
   })
   const waiting = new Map(runs.flatMap((run) => (run.readAt === null ? [[run.id, run] as const] : [])))
   const of = new Map<string, ReadErasure>()
   for (const row of await words.stored(db.prisma, [...waiting.keys()])) {
-    const { receiptId = '', finishedAt } = waiting.get(row.runId) ?? {}
-    of.set(receiptId, { ...row, receiptId, erasedAt: undefined, namesUntil: finishedAt ?? new Date(0) })
+    const { receiptId = '', finishedAt, wordsSince } = waiting.get(row.runId) ?? {}
+    const since = wordsSince ?? undefined
+    of.set(receiptId, { ...row, receiptId, erasedAt: undefined, namesUntil: finishedAt ?? new Date(0), since })
   }
   const former = runs.filter(({ readAt }) => readAt !== null)
   if (former.length > 0) {
     const retained = await retainedErasures(ledger, new Set(former.map(({ receiptId }) => receiptId)))
-    for (const { id, receiptId } of former) {
+    for (const { id, receiptId, wordsSince } of former) {
       const one = retained.get(receiptId)
-      if (one) of.set(receiptId, { ...one, receiptId, runId: id, namesUntil: one.erasedAt })
+      const since = wordsSince ?? undefined
+      if (one) of.set(receiptId, { ...one, receiptId, runId: id, namesUntil: one.erasedAt, since })
     }
   }
   if (receipts.some((one) => !of.has(one)))
@@ -177,12 +181,20 @@ async function readPage(source: Readable, cursor: string | null, { all }: WordsO
   return { findings, texts, units, next, unread }
 }
 
-/** The runs that texts of living authors contain. They are read when the first words are found, and again after a while. */
-function explanations({ words, now }: ReadingDeps, { all }: WordsOfReading) {
-  let known: { runs: Set<number>; until: number } | undefined
-  return async (): Promise<ReadonlySet<number>> => {
-    if (known && known.until > performance.now()) return known.runs
+/** The runs of an erasure that texts of others explain, by the id of its receipt. */
+type Explained = (receiptId: string) => ReadonlySet<number>
+
+/**
+ * The runs that texts of living authors contain, and those of texts of assistants that are older than the erased ones. They are read when the
+ * first words are found, and again after a while.
+ */
+function explanations({ words, now }: ReadingDeps, { all, of }: WordsOfReading) {
+  let known: { explained: Explained; until: number } | undefined
+  return async (): Promise<Explained> => {
+    if (known && known.until > performance.now()) return known.explained
     const runs = new Set<number>()
+    /** When an assistant first wrote a run. */
+    const others = new Map<number, number>()
     await words.living(
       now(),
       (text) => {
@@ -191,9 +203,22 @@ function explanations({ words, now }: ReadingDeps, { all }: WordsOfReading) {
       (name) => {
         for (const run of all.namesIn(name)) runs.add(run)
       },
+      (text, writtenAt) => {
+        for (const run of all.wordsIn(text))
+          others.set(run, Math.min(others.get(run) ?? Number.POSITIVE_INFINITY, writtenAt.getTime()))
+      },
     )
-    known = { runs, until: performance.now() + explainedFor }
-    return runs
+    const byReceipt = new Map<string, ReadonlySet<number>>()
+    const explained: Explained = (receiptId) => {
+      const found = byReceipt.get(receiptId)
+      if (found) return found
+      const since = of.get(receiptId)?.since?.getTime() ?? Number.POSITIVE_INFINITY
+      const all = runs.union(new Set([...others].flatMap(([run, at]) => (at < since ? [run] : []))))
+      byReceipt.set(receiptId, all)
+      return all
+    }
+    known = { explained, until: performance.now() + explainedFor }
+    return explained
   }
 }
 
@@ -202,12 +227,12 @@ async function withoutShared(
   { words: { sharedRuns }, now }: Pick<ReadingDeps, 'words' | 'now'>,
   finding: Finding,
   { all, of }: WordsOfReading,
-  explained: ReadonlySet<number>,
+  explained: Explained,
 ): Promise<Finding> {
   const { receiptId } = finding
   const texts: Finding['texts'] = []
   for (const one of finding.texts) {
-    const unknown = one.runs.difference(explained)
+    const unknown = one.runs.difference(explained(receiptId))
     const matches = unknown.size === 0 ? [] : all.runsOf(receiptId, one.text).filter(({ run }) => unknown.has(run))
     const shared =
       matches.length === 0
@@ -325,7 +350,7 @@ const erasePage = (
   source: DataSource,
   { readingId, receiptId, page, items, runs, names }: NotedPage,
   { all, of }: WordsOfReading,
-  explained: ReadonlySet<number>,
+  explained: Explained,
 ): Promise<void> =>
   deps.db.transaction(async (tx) => {
     const where = { readingId, receiptId, holder: source.name }
@@ -349,7 +374,7 @@ const erasePage = (
         words:
           names.length > 0
             ? all.named(receiptId, new Set(names.map(Number)))
-            : all.unexplained(receiptId, explained, only),
+            : all.unexplained(receiptId, explained(receiptId), only),
         projects: words.projects,
         now,
       }),
@@ -416,7 +441,7 @@ async function eraseFindings(
   source: Readable,
   { readingId, cursor, found }: { readingId: string; cursor: string | null; found: readonly Finding[] },
   words: WordsOfReading,
-  explained: ReadonlySet<number>,
+  explained: Explained,
 ): Promise<Map<string, PageResult>> {
   const findings: Finding[] = []
   for (const one of found) findings.push(await withoutShared(deps, one, words, explained))
@@ -425,7 +450,7 @@ async function eraseFindings(
   const decided = (finding: Finding): Assessment =>
     decideFinding(
       { texts: finding.texts.filter(({ runs }) => runs.size > 0) },
-      explained,
+      explained(finding.receiptId),
       words.of.get(finding.receiptId)?.erasedAt,
       decisions.get(keyOf(finding)),
     )
@@ -435,7 +460,7 @@ async function eraseFindings(
     const { projects = [], namesUntil = new Date(0) } = words.of.get(receiptId) ?? {}
     const isOfOthers = await deps.db.transaction((tx) => place.isOfOthers(projects, tx))
     const lastAt = await place.lastWrittenAt?.()
-    return decideNames(texts, explained, namesUntil, { lastAt, isOfOthers }, decisions.get(keyOf(finding)))
+    return decideNames(texts, explained(receiptId), namesUntil, { lastAt, isOfOthers }, decisions.get(keyOf(finding)))
   }
   const batches = new Map<string, Batch>()
   const add = (finding: Finding, runs: ReadonlySet<number>, names: ReadonlySet<number>) => {
@@ -577,7 +602,7 @@ async function advance(
   readingId: string,
   source: Readable,
   words: WordsOfReading,
-  explained: () => Promise<ReadonlySet<number>>,
+  explained: () => Promise<Explained>,
 ): Promise<boolean> {
   const { db, now } = deps
   const where = { readingId_holder: { readingId, holder: source.name } }

@@ -1,20 +1,12 @@
 import { withdrawNaming } from '#lib/domains/idempotency/writes.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { DataSource, ErasedRunMatch, ErasedWords, PlannedRecord } from '#lib/kernel/data-source.ts'
-import { type Erased, tallyOf } from '#lib/kernel/erased.ts'
+import type { DataSource, PlannedRecord } from '#lib/kernel/data-source.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
-import { memoize } from '#lib/kernel/memoize.ts'
 import { receiptText } from '#lib/kernel/receipt-texts.ts'
-import { placeholder } from '#lib/stores/checkpoints/search-strings.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { chunked, holdingOf, plannedOf, preferIndexes, sumRemaining } from '#lib/stores/postgres/personal-tables.ts'
 import { type AuthoredTable, coveredRows, scopePart, scopeSubject, untilErased, writersOf } from '../legal-holds.ts'
-import type { Sources } from '../provenance/sources.ts'
 import { isHostName } from '../rules.ts'
-import { cutFrom } from '../words/derived-text.ts'
-import { mergeSpans } from '../words/fingerprints.ts'
-import { remainingTexts } from '../words/remaining-texts.ts'
-import { addNames, SourceWords } from '../words/run-words.ts'
 import {
   appointOwners,
   authoredInventory,
@@ -31,15 +23,11 @@ import {
   explainedRows,
   identitiesOfRows,
   type MemberScope,
-  machineMessages,
-  maxMachineMessages,
-  maxReportedPointers,
   memberInventory,
   outsidePointerInventory,
   outsidePointers,
   plannedMembers,
   plannedRows,
-  reportedPointers,
 } from './repository.ts'
 
 /** Personal data source for authored rows and their dependent rows. Erases by id; verifies by author and by part. */
@@ -251,211 +239,3 @@ export const outsidePointerDataSource = (db: Database): DataSource => ({
     }),
   leftBehind: remainsOutside,
 })
-
-/** Where to search: an older message of an assistant cannot quote the erased ones. */
-interface Searched {
-  project: string
-  since: Date
-}
-const within = 'within:'
-const itemOf = ({ project, since }: Searched): string => `${within}${project}:${since.toISOString()}`
-function searchedAmong(items: readonly string[]): Searched[] {
-  return items.flatMap((item) => {
-    if (!item.startsWith(within)) return []
-    const at = item.indexOf(':', within.length)
-    return [{ project: item.slice(within.length, at), since: new Date(item.slice(at + 1)) }]
-  })
-}
-
-interface Quotation {
-  id: string
-  /** Undefined: it has no erased words. */
-  content: string | undefined
-  edits: { id: string; content: string }[]
-}
-
-/** What cuts the words of erased texts that no remaining text of a person explains. Its result is undefined for a text without them. */
-function cutterOf(
-  tx: Transaction,
-  project: string,
-  words: ErasedWords,
-  now: Date,
-  erasedIds: ReadonlySet<string>,
-): (text: string) => Promise<string | undefined> {
-  const matches = (text: string): ErasedRunMatch[] => [...words.runsIn(text), ...words.namesIn(text)]
-  const explained = memoize(async () => {
-    const runs = new Set<number>()
-    for await (const { isByPerson, texts } of remainingTexts(tx, project, now, erasedIds))
-      if (isByPerson) for (const text of texts) for (const { run } of matches(text)) runs.add(run)
-    return runs
-  })
-  return async (text) => {
-    const found = matches(text)
-    if (found.length === 0) return undefined
-    const known = await explained()
-    const erased = found.filter(({ run }) => !known.has(run))
-    return erased.length === 0 ? undefined : (cutFrom(text, mergeSpans(erased)) ?? placeholder)
-  }
-}
-
-/** Messages of assistants with erased words. Only reads. */
-async function* quotationsIn(
-  tx: Transaction,
-  { project, since }: Searched,
-  words: ErasedWords,
-  now: Date,
-  erasedIds: ReadonlySet<string> = new Set(),
-): AsyncGenerator<Quotation> {
-  if (words.isEmpty) return
-  const cut = cutterOf(tx, project, words, now, erasedIds)
-  for (let after = ''; ; ) {
-    const rows = await machineMessages(tx, { project, after, since, now })
-    for (const { id, content, edits, contents } of rows) {
-      if (erasedIds.has(id)) continue
-      const found: Quotation = { id, content: await cut(content), edits: [] }
-      for (const [n, edit] of edits.entries()) {
-        const rest = await cut(contents[n] ?? '')
-        if (rest !== undefined) found.edits.push({ id: edit, content: rest })
-      }
-      if (found.content !== undefined || found.edits.length > 0) yield found
-    }
-    const last = rows.at(-1)
-    if (last === undefined || rows.length < maxMachineMessages) return
-    after = last.id
-  }
-}
-
-const pointerPrefix = 'pointer:'
-/**
- * Pointers of remaining messages and documents whose reference contains erased words, such as a key with a sentence of another author. The
- * data under such a key is deleted, and the pointer with it. An outside reference loses the words; its system remains. Only reads.
- */
-async function* quotingPointers(
-  tx: Transaction,
-  { project, since }: Searched,
-  words: ErasedWords,
-  now: Date,
-  erasedIds: ReadonlySet<string> = new Set(),
-): AsyncGenerator<{ id: string; change?: { ref: string; place: string } }> {
-  if (words.isEmpty) return
-  const cut = cutterOf(tx, project, words, now, erasedIds)
-  for (let after = ''; ; ) {
-    const rows = await reportedPointers(tx, { project, after, since })
-    for (const { id, source_id: source, store, ref, place } of rows) {
-      if (erasedIds.has(source)) continue
-      const isInPlace = (await cut(place)) !== undefined
-      if (!isInPlace && (await cut(ref)) === undefined) continue
-      // Two references may become equal, and one source has each only once.
-      yield store === 'outside'
-        ? { id, change: { ref: `${placeholder} ${id}`, place: isInPlace ? '' : place } }
-        : { id }
-    }
-    const last = rows.at(-1)
-    if (last === undefined || rows.length < maxReportedPointers) return
-    after = last.id
-  }
-}
-
-/**
- * Personal data source for quotations in messages of assistants and tools, and in system prompts. Only people are authors: such a message
- * is derived data, so the erased words and names are cut from it and the rest remains. So are the
- * references of pointers.
- */
-export function quotationDataSource(db: Database, sources: Sources): DataSource {
-  /** The projects of a scope, the words of its texts, and the ids that count as erased. */
-  async function gathered(scope: ErasureScope, tx: Transaction, now: Date) {
-    const since = new Map<string, Date>()
-    const words = new SourceWords()
-    const erasedIds = new Set<string>()
-    for await (const page of sources.of(scope, tx, now))
-      for (const source of page) {
-        const { id, project, createdAt } = source
-        words.add(source)
-        erasedIds.add(id)
-        const known = since.get(project)
-        if (!known || createdAt < known) since.set(project, createdAt)
-      }
-    const searched = [...since].map(([project, at]): Searched => ({ project, since: at }))
-    const all = words.all()
-    addNames(all, await sources.names(scope, tx, new Set(since.keys())))
-    return { searched, words: all, erasedIds }
-  }
-  async function planned(scope: ErasureScope, tx: Transaction, now: Date) {
-    const { searched, words, erasedIds } = await gathered(scope, tx, now)
-    const ids: string[] = []
-    const pointers: string[] = []
-    for (const one of searched) {
-      for await (const { id } of quotationsIn(tx, one, words, now, erasedIds)) ids.push(id)
-      for await (const { id } of quotingPointers(tx, one, words, now, erasedIds)) pointers.push(pointerPrefix + id)
-    }
-    return { ids: ids.sort(), pointers: pointers.sort(), searched }
-  }
-  return {
-    name: 'projects.quotations',
-    store: 'postgresql',
-    stage: 'content',
-    what: 'words of the erased messages and documents in messages of assistants and tools, which quote them',
-    purpose: 'providing conversations in the projects of which the subject is a member',
-    kept: untilErased,
-    tables: ['messages', 'message_edits', 'provenance'],
-    inventory: async () => ({ count: 0, since: null, until: null }),
-    async plan(scope, tx, now) {
-      const { ids, pointers, searched } = await planned(scope, tx, now)
-      return { items: [...ids, ...pointers], watched: searched.map(itemOf).sort(), held: {} }
-    },
-    async explain(scope, tx, now) {
-      const { ids } = await planned(scope, tx, now)
-      const verdicts = ids.map(
-        (id): PlannedRecord => ({
-          store: 'postgresql',
-          kind: 'message',
-          id,
-          name: null,
-          verdict: 'changed',
-          reason: 'cut',
-          evidence: [],
-          found: 'text',
-        }),
-      )
-      return { verdicts, isPartial: false }
-    },
-    async erase(scope, items, tx, options): Promise<Erased> {
-      const now = options?.now ?? new Date()
-      const scoped = await gathered(scope, tx, now)
-      const words = options?.words && !options.words.isEmpty ? options.words : scoped.words
-      const recorded = searchedAmong(items)
-      const [changed, pointers]: [string[], string[]] = [[], []]
-      for (const one of recorded.length > 0 ? recorded : scoped.searched) {
-        for await (const { id, content, edits } of quotationsIn(tx, one, words, now, scoped.erasedIds)) {
-          if (content !== undefined) await tx.message.update({ where: { id }, data: { content } })
-          for (const edit of edits)
-            await tx.messageEdit.update({ where: { id: edit.id }, data: { content: edit.content } })
-          changed.push(id)
-        }
-        for await (const { id, change } of quotingPointers(tx, one, words, now, scoped.erasedIds)) {
-          if (change) await tx.provenance.update({ where: { id }, data: change })
-          else await tx.provenance.delete({ where: { id } })
-          pointers.push(id)
-        }
-      }
-      await withdrawNaming(tx, changed)
-      const asked = items.filter((item) => !item.startsWith(within)).length
-      return {
-        count: Math.max(changed.length + pointers.length, asked),
-        results: {},
-        tallies: { derivedCut: tallyOf(changed) },
-        mentions: [],
-      }
-    },
-    async residue(_scope, items, now, words) {
-      if (!words || words.isEmpty) return 0
-      let count = 0
-      for (const one of searchedAmong(items))
-        count += await db.transaction(async (tx) => {
-          const quotations = await Array.fromAsync(quotationsIn(tx, one, words, now))
-          return quotations.length + (await Array.fromAsync(quotingPointers(tx, one, words, now))).length
-        })
-      return count
-    },
-  }
-}

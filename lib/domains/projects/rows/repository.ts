@@ -213,17 +213,123 @@ export const reportedPointers = statement('projects.reported-pointers', {
       AND store IN ('cache', 'objects', 'outside') AND char_length(ref) + char_length(place) >= 20 ORDER BY id LIMIT ${maxReportedPointers}`,
 })
 
-/** Maximum number of messages that {@link machineMessages} returns. */
+/** Maximum number of messages that {@link machineMessages} or {@link machineMessagesElsewhere} returns. */
 export const maxMachineMessages = 500
+const quoted = `x.id, x.project_id AS project, x.created_at, x.content, ARRAY(SELECT e.id FROM message_edits e WHERE e.message_id = x.id ORDER BY e.id) AS edits,
+      ARRAY(SELECT e.content FROM message_edits e WHERE e.message_id = x.id ORDER BY e.id) AS contents`
+const quotedColumns = {
+  id: 'text',
+  project: 'text',
+  created_at: 'timestamptz',
+  content: 'text',
+  edits: 'text[]',
+  contents: 'text[]',
+} as const
+const joinContainers = 'JOIN conversations c ON c.id = x.conversation_id JOIN projects p ON p.id = x.project_id'
+const isFree = `${projectHoldSql} IS NULL AND ${staysSql('x', 'c.erasing_since IS NOT NULL OR p.erasing_since IS NOT NULL')}`
+
 /** Messages of assistants, tools and system prompts after an id, except those that are being erased or under legal hold. */
 export const machineMessages = statement('projects.machine-messages', {
   takes: { project: 'text', after: 'text', since: 'timestamptz', now: 'timestamptz' },
-  returns: { id: 'text', content: 'text', edits: 'text[]', contents: 'text[]' },
+  returns: quotedColumns,
   isPrepared: true,
   sql: `WITH ${projectHoldsSql('$now')}
-    SELECT x.id, x.content, ARRAY(SELECT e.id FROM message_edits e WHERE e.message_id = x.id ORDER BY e.id) AS edits,
-      ARRAY(SELECT e.content FROM message_edits e WHERE e.message_id = x.id ORDER BY e.id) AS contents
-    FROM messages x JOIN conversations c ON c.id = x.conversation_id JOIN projects p ON p.id = x.project_id ${joinProjectHolds('x')}
-    WHERE x.project_id = $project AND x.id > $after AND x.created_at >= $since AND NOT ${isByPersonSql.messages} AND ${projectHoldSql} IS NULL
-      AND ${staysSql('x', 'c.erasing_since IS NOT NULL OR p.erasing_since IS NOT NULL')} ORDER BY x.id LIMIT ${maxMachineMessages}`,
+    SELECT ${quoted} FROM messages x ${joinContainers} ${joinProjectHolds('x')}
+    WHERE x.project_id = $project AND x.id > $after AND x.created_at >= $since AND NOT ${isByPersonSql.messages} AND ${isFree}
+    ORDER BY x.id LIMIT ${maxMachineMessages}`,
+})
+
+/** Such messages in all projects of an organization, oldest first, after a time and an id. `is_left`: it is being erased or under legal hold. */
+export const machineMessagesElsewhere = statement('projects.machine-messages-elsewhere', {
+  takes: { organisation: 'text', since: 'timestamptz', after: 'text', now: 'timestamptz' },
+  returns: { ...quotedColumns, is_left: 'bool' },
+  isPrepared: true,
+  sql: `WITH ${projectHoldsSql('$now')},
+    found AS MATERIALIZED (SELECT f.id FROM projects o CROSS JOIN LATERAL (
+        SELECT x.id, x.created_at FROM messages x WHERE x.project_id = o.id AND (x.created_at, x.id) > ($since, $after) AND NOT ${isByPersonSql.messages}
+        ORDER BY x.created_at, x.id LIMIT ${maxMachineMessages}) AS f
+      WHERE o.organisation_id = $organisation ORDER BY f.created_at, f.id LIMIT ${maxMachineMessages})
+    SELECT ${quoted}, (${isFree}) IS NOT TRUE AS is_left FROM messages x ${joinContainers} ${joinProjectHolds('x')}
+    WHERE x.id IN (SELECT id FROM found) ORDER BY x.created_at, x.id`,
+})
+
+/** The organizations of projects. */
+export const organisationsOf = statement('projects.organisations-of', {
+  takes: { projects: 'text[]' },
+  returns: { project: 'text', organisation: 'text' },
+  isPrepared: true,
+  sql: 'SELECT id AS project, organisation_id AS organisation FROM projects WHERE id = ANY($projects)',
+})
+
+/** Records whose texts no person wrote: messages, artifacts, titles of conversations, names of projects, and reported references. */
+export const quotingKinds = ['messages', 'artifacts', 'titles', 'names', 'references'] as const
+export type QuotingKind = (typeof quotingKinds)[number]
+/** Maximum number of records that {@link quotingRecords} returns. */
+export const maxQuoting: Record<QuotingKind, number> = {
+  messages: 200,
+  artifacts: 20,
+  titles: 1_000,
+  names: 1_000,
+  references: 1_000,
+}
+/** A title by a person has that person as its author. */
+const isTitledByMachine = `x.created_by NOT LIKE 'user:%'`
+const quotingSql: Record<QuotingKind, { columns: string; from: string; where: string }> = {
+  messages: {
+    columns: `x.project_id AS project, ARRAY[x.content] || ARRAY(SELECT e.content FROM message_edits e WHERE e.message_id = x.id ORDER BY e.edited_at, e.id)
+        || ARRAY(SELECT a.name FROM attachments a WHERE a.message_id = x.id ORDER BY a.id) AS texts,
+      coalesce((SELECT max(e.edited_at) FROM message_edits e WHERE e.message_id = x.id), x.created_at) AS at`,
+    from: `messages x ${joinContainers} ${joinProjectHolds('x')}`,
+    where: `NOT ${isByPersonSql.messages} AND ${staysSql('x', 'c.erasing_since IS NOT NULL OR p.erasing_since IS NOT NULL')}`,
+  },
+  artifacts: {
+    columns: `x.project_id AS project, ARRAY[x.name] || ARRAY(SELECT k.content FROM document_chunks k WHERE k.document_id = x.id ORDER BY k.position) AS texts,
+      x.updated_at AS at`,
+    from: `documents x JOIN projects p ON p.id = x.project_id ${joinProjectHolds('x')}`,
+    where: `NOT ${isByPersonSql.documents} AND ${staysSql('x', 'p.erasing_since IS NOT NULL')}`,
+  },
+  titles: {
+    columns: 'x.project_id AS project, ARRAY[x.title] AS texts, x.updated_at AS at',
+    from: 'conversations x LEFT JOIN held_projects hp ON hp.id = x.project_id',
+    where: `${isTitledByMachine} AND x.erasing_since IS NULL AND x.title <> ''`,
+  },
+  names: {
+    columns: 'x.id AS project, ARRAY[x.name] AS texts, x.updated_at AS at',
+    from: 'projects x LEFT JOIN held_projects hp ON hp.id = x.id',
+    where: `${isTitledByMachine} AND x.erasing_since IS NULL AND x.name <> ''`,
+  },
+  references: {
+    columns: 'x.project_id AS project, ARRAY[x.ref, x.place] AS texts, x.at',
+    from: 'provenance x LEFT JOIN held_projects hp ON hp.id = x.project_id',
+    where: `x.store IN ('cache', 'objects', 'outside')`,
+  },
+}
+const holdOf: Record<QuotingKind, string> = {
+  messages: projectHoldSql,
+  artifacts: projectHoldSql,
+  titles: 'hp.hold',
+  names: 'hp.hold',
+  references: 'hp.hold',
+}
+
+/** A page of these records, in any project, after an id. */
+export const quotingRecords = statement('projects.quoting-records', {
+  takes: { after: 'text' },
+  returns: { id: 'text', project: 'text', texts: 'text[]', at: 'timestamptz' },
+  isPrepared: true,
+  variants: quotingKinds,
+  sql: (kind: QuotingKind) => `WITH ${projectHoldsSql('now()')}
+    SELECT x.id, ${quotingSql[kind].columns} FROM ${quotingSql[kind].from}
+    WHERE x.id > $after AND ${quotingSql[kind].where} ORDER BY x.id LIMIT ${maxQuoting[kind]}`,
+})
+
+/** Those of these records that exist and are not under legal hold. Locks them. */
+export const changeableRecords = statement('projects.changeable-records', {
+  takes: { ids: 'text[]', now: 'timestamptz' },
+  returns: { id: 'text' },
+  isPrepared: true,
+  variants: quotingKinds,
+  sql: (kind: QuotingKind) => `WITH ${projectHoldsSql('$now')}
+    SELECT x.id FROM ${quotingSql[kind].from} WHERE x.id = ANY($ids) AND ${quotingSql[kind].where} AND ${holdOf[kind]} IS NULL
+    ORDER BY x.id FOR UPDATE OF x`,
 })

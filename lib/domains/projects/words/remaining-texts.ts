@@ -13,6 +13,7 @@ export interface RemainingText {
   id: string
   /** Whether a person wrote it. Texts of assistants and tools explain no words, because they quote. */
   isByPerson: boolean
+  createdAt: Date
   texts: string[]
 }
 
@@ -29,8 +30,9 @@ export async function* remainingTexts(
   for (const table of ['messages', 'documents'] as const)
     for (let after = ''; ; ) {
       const rows = await remainingAfter(tx, { project, after, now }, table)
-      for (const { id, is_by_person: isByPerson, texts } of rows)
-        if (!erasedIds.has(id)) yield { kind: table === 'messages' ? 'message' : 'document', id, isByPerson, texts }
+      for (const { id, is_by_person: isByPerson, created_at: createdAt, texts } of rows)
+        if (!erasedIds.has(id))
+          yield { kind: table === 'messages' ? 'message' : 'document', id, isByPerson, createdAt, texts }
       const last = rows.at(-1)
       if (last === undefined || rows.length < maxRemaining[table]) break
       after = last.id

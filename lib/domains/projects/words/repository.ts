@@ -48,13 +48,13 @@ export const isByPersonSql: Record<AuthoredTable, string> = {
   documents: `x.kind = 'document'`,
 }
 const remaining = (table: AuthoredTable, where: string): string => `WITH ${projectHoldsSql('$now')}
-  SELECT x.id, ${isByPersonSql[table]} AS is_by_person, ${textsOf[table]} AS texts FROM ${table} x ${isMarked[table][0]} ${joinProjectHolds('x')}
+  SELECT x.id, ${isByPersonSql[table]} AS is_by_person, x.created_at, ${textsOf[table]} AS texts FROM ${table} x ${isMarked[table][0]} ${joinProjectHolds('x')}
   WHERE x.project_id = $project AND ${staysSql('x', isMarked[table][1])} AND ${where} ORDER BY x.id LIMIT ${maxRemaining[table]}`
 
 /** Remaining messages or documents of a project after an id, with their current and earlier texts. */
 export const remainingAfter = statement('words.remaining-after', {
   takes: { project: 'text', after: 'text', now: 'timestamptz' },
-  returns: { id: 'text', is_by_person: 'bool', texts: 'text[]' },
+  returns: { id: 'text', is_by_person: 'bool', created_at: 'timestamptz', texts: 'text[]' },
   isPrepared: true,
   variants: ['messages', 'documents'],
   sql: (table: AuthoredTable) => remaining(table, 'x.id > $after'),
@@ -71,7 +71,7 @@ const isContained = (content: string): string =>
  */
 export const remainingWithin = statement('words.remaining-within', {
   takes: { project: 'text', now: 'timestamptz', text: 'text', folded: 'text' },
-  returns: { id: 'text', is_by_person: 'bool', texts: 'text[]' },
+  returns: { id: 'text', is_by_person: 'bool', created_at: 'timestamptz', texts: 'text[]' },
   isPrepared: true,
   variants: ['messages', 'documents'],
   sql: (table: AuthoredTable) =>
@@ -84,30 +84,42 @@ export const remainingWithin = statement('words.remaining-within', {
     ),
 })
 
-/** Names of participants of other projects that match a pattern. At most `max` for each pattern, with its number. */
+/** Names of participants of other projects that match a pattern, except those in `erased`. At most `max` for each pattern, with its number. */
 export const namesElsewhere = statement('words.names-elsewhere', {
-  takes: { projects: 'text[]', patterns: 'text[]', max: 'int4' },
+  takes: { projects: 'text[]', patterns: 'text[]', erased: 'text[]', max: 'int4' },
   returns: { n: 'int4', text: 'text!' },
   sql: `SELECT (g.n - 1)::int4 AS n, f.name AS text FROM unnest($patterns) WITH ORDINALITY AS g(pattern, n) CROSS JOIN LATERAL (
-      SELECT a.name FROM project_participants a WHERE a.name ~* g.pattern AND a.project_id <> ALL($projects) LIMIT $max) AS f`,
+      SELECT a.name FROM project_participants a WHERE a.name ~* g.pattern AND a.project_id <> ALL($projects) AND a.id <> ALL($erased) LIMIT $max) AS f`,
 })
 
+/** SQL: whether the current text explains its words: a person wrote it, or it is older than the erased texts. */
+const explains: Record<AuthoredTable, string> = {
+  messages: `(${isByPersonSql.messages} OR (x.created_at < $before AND NOT EXISTS (SELECT FROM message_edits e WHERE e.message_id = x.id)))`,
+  documents: `(${isByPersonSql.documents} OR x.created_at < $before)`,
+}
 /**
- * Texts of persons that match a pattern of words, in messages, their earlier texts and documents that remain in other projects. At most
- * `max` for each pattern, with its number. The trigram indexes of the texts find them.
+ * Texts of persons that match a pattern of words, in messages, their earlier texts and documents that remain in other projects; with `before`, also
+ * older texts of assistants. At most `max` for each pattern, with its number. The trigram indexes of the texts find them.
  */
 export const textsElsewhere = statement('words.texts-elsewhere', {
-  takes: { projects: 'text[]', patterns: 'text[]', erased: 'text[]', now: 'timestamptz', max: 'int4' },
+  takes: {
+    projects: 'text[]',
+    patterns: 'text[]',
+    erased: 'text[]',
+    now: 'timestamptz',
+    before: 'timestamptz?',
+    max: 'int4',
+  },
   returns: { n: 'int4', text: 'text' },
   sql: `WITH ${projectHoldsSql('$now')}
     SELECT (g.n - 1)::int4 AS n, f.text FROM unnest($patterns) WITH ORDINALITY AS g(pattern, n) CROSS JOIN LATERAL (
       (SELECT x.content AS text FROM messages x ${isMarked.messages[0]} ${joinProjectHolds('x')}
-        WHERE x.content ~* g.pattern AND x.project_id <> ALL($projects) AND x.id <> ALL($erased) AND ${isByPersonSql.messages}
+        WHERE x.content ~* g.pattern AND x.project_id <> ALL($projects) AND x.id <> ALL($erased) AND ${explains.messages}
           AND ${staysSql('x', isMarked.messages[1])} LIMIT $max)
       UNION ALL (SELECT e.content FROM message_edits e JOIN messages x ON x.id = e.message_id ${isMarked.messages[0]} ${joinProjectHolds('x')}
-        WHERE e.content ~* g.pattern AND x.project_id <> ALL($projects) AND x.id <> ALL($erased) AND ${isByPersonSql.messages}
+        WHERE e.content ~* g.pattern AND x.project_id <> ALL($projects) AND x.id <> ALL($erased) AND (${isByPersonSql.messages} OR x.created_at < $before)
           AND ${staysSql('x', isMarked.messages[1])} LIMIT $max)
       UNION ALL (SELECT k.content FROM document_chunks k JOIN documents x ON x.id = k.document_id ${isMarked.documents[0]} ${joinProjectHolds('x')}
-        WHERE k.content ~* g.pattern AND x.project_id <> ALL($projects) AND x.id <> ALL($erased) AND ${isByPersonSql.documents}
+        WHERE k.content ~* g.pattern AND x.project_id <> ALL($projects) AND x.id <> ALL($erased) AND ${explains.documents}
           AND ${staysSql('x', isMarked.documents[1])} LIMIT $max)) AS f`,
 })

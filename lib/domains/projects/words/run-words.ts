@@ -189,13 +189,15 @@ async function gather(
   tx: Transaction,
   scope: ErasureScope,
   now: Date,
-): Promise<void> {
+): Promise<Date | undefined> {
   const { account = null, participants = [] } = scopeSubject(scope) ?? {}
   const isPerson = account !== null || participants.length > 0
   const words = new SourceWords(fingerprints)
+  let since: Date | undefined
   for await (const batch of sources.of(scope, tx, now))
     for (const source of batch) {
-      const { project, texts } = source
+      const { project, texts, createdAt } = source
+      if (!since || createdAt < since) since = createdAt
       projects.add(project)
       words.add(source)
       // Nobody reports a person's telephone number: it is known only from what they wrote.
@@ -203,8 +205,8 @@ async function gather(
     }
   words.all()
   // The searched stores contain nothing of a person without a text in any project.
-  if (projects.size === 0) return
-  addNames(fingerprints, await sources.names(scope, tx, projects))
+  if (projects.size > 0) addNames(fingerprints, await sources.names(scope, tx, projects))
+  return since
 }
 
 /** People choose their names, and a single word may be any word. */
@@ -272,6 +274,7 @@ function wordsOfMany(all: readonly StoredWords[]) {
     runsOf: (receiptId: string, text: string): ErasedRunMatch[] => each.get(receiptId)?.runsIn(text) ?? [],
     runsIn: (text: string): number[] =>
       merged.flatMap(({ words }) => [...words.runsIn(text), ...words.namesIn(text)].map(({ run }) => run)),
+    wordsIn: (text: string): number[] => merged.flatMap(({ words }) => words.runsIn(text).map(({ run }) => run)),
     namesIn: (name: string): number[] => merged.flatMap(({ words }) => words.formsOf(name)),
     unexplained(receiptId: string, explained: ReadonlySet<number>, only?: ReadonlySet<number>): ErasedWords {
       const words = each.get(receiptId) ?? new Fingerprints()
@@ -334,8 +337,13 @@ export function runWords(deps: RunWordsDeps) {
   }
 
   return {
-    gather: (tx: Transaction, runId: string, scope: ErasureScope, now: Date): Promise<void> =>
-      extend(tx, runId, (fingerprints, projects) => gather(deps.sources, { fingerprints, projects }, tx, scope, now)),
+    async gather(tx: Transaction, runId: string, scope: ErasureScope, now: Date): Promise<Date | undefined> {
+      let since: Date | undefined
+      await extend(tx, runId, async (fingerprints, projects) => {
+        since = await gather(deps.sources, { fingerprints, projects }, tx, scope, now)
+      })
+      return since
+    },
 
     add: (tx: Transaction, runId: string, texts: readonly string[]): Promise<void> =>
       extend(tx, runId, async (fingerprints) => {
@@ -401,7 +409,12 @@ export function runWords(deps: RunWordsDeps) {
       return shared.difference(apart)
     },
 
-    async living(now: Date, visit: (text: string) => void, visitName: (name: string) => void): Promise<void> {
+    async living(
+      now: Date,
+      visit: (text: string) => void,
+      visitName: (name: string) => void,
+      visitOther: (text: string, writtenAt: Date) => void,
+    ): Promise<void> {
       await deps.everyName?.(visitName)
       for (let after = ''; ; ) {
         const page = await db.prisma.projectParticipant.findMany({
@@ -425,7 +438,13 @@ export function runWords(deps: RunWordsDeps) {
         for (const { id } of page)
           await db.transaction(
             async (tx) => {
-              for await (const { texts } of remainingTexts(tx, id, now)) for (const text of texts) visit(text)
+              for await (const { kind, isByPerson, createdAt, texts } of remainingTexts(tx, id, now)) {
+                if (isByPerson) for (const text of texts) visit(text)
+                // Of an edited message, its first text has the time of the message.
+                else
+                  for (const text of kind === 'message' ? texts.slice(0, 2).slice(-1) : texts)
+                    visitOther(text, createdAt)
+              }
             },
             { longest: longestSearch },
           )

@@ -1,0 +1,535 @@
+import { withdrawNaming } from '#lib/domains/idempotency/writes.ts'
+import type { Transaction } from '#lib/kernel/context.ts'
+import type {
+  DataSource,
+  ErasedRunMatch,
+  ErasedWords,
+  ItemId,
+  PlannedRecord,
+  ReadPage,
+  ReadPlace,
+} from '#lib/kernel/data-source.ts'
+import { type Erased, tallyOf } from '#lib/kernel/erased.ts'
+import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
+import { memoize } from '#lib/kernel/memoize.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import type { CacheStore } from '#lib/stores/cache/cache.ts'
+import { placeholder } from '#lib/stores/checkpoints/search-strings.ts'
+import type { ObjectStore } from '#lib/stores/objects/objects.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { preferIndexes } from '#lib/stores/postgres/personal-tables.ts'
+import { scopeSubject, untilErased } from '../legal-holds.ts'
+import type { Sources } from '../provenance/sources.ts'
+import { cutFrom } from '../words/derived-text.ts'
+import { mergeSpans } from '../words/fingerprints.ts'
+import { livingAuthors } from '../words/living-authors.ts'
+import { remainingTexts } from '../words/remaining-texts.ts'
+import { addNames, SourceWords } from '../words/run-words.ts'
+import {
+  changeableRecords,
+  machineMessages,
+  machineMessagesElsewhere,
+  maxMachineMessages,
+  maxQuoting,
+  maxReportedPointers,
+  organisationsOf,
+  type QuotingKind,
+  quotingKinds,
+  quotingRecords,
+  reportedPointers,
+} from './repository.ts'
+
+/** Where to search: an older message of an assistant cannot quote the erased ones. */
+interface Searched {
+  /** The project of erased texts, or an organization whose other projects may quote them. */
+  kind: 'project' | 'organisation'
+  id: string
+  since: Date
+}
+const prefixes: Record<Searched['kind'], string> = { project: 'within:', organisation: 'across:' }
+const itemOf = ({ kind, id, since }: Searched): string => `${prefixes[kind]}${id}:${since.toISOString()}`
+function searchedAmong(items: readonly string[]): Searched[] {
+  return items.flatMap((item) => {
+    for (const kind of ['project', 'organisation'] as const) {
+      const prefix = prefixes[kind]
+      if (!item.startsWith(prefix)) continue
+      const at = item.indexOf(':', prefix.length)
+      return [{ kind, id: item.slice(prefix.length, at), since: new Date(item.slice(at + 1)) }]
+    }
+    return []
+  })
+}
+
+interface Quotation {
+  id: string
+  /** Undefined: it has no erased words. */
+  content: string | undefined
+  edits: { id: string; content: string }[]
+}
+/** A reference outside: it loses the words. A key: the data under it is deleted, and the pointer when its store no longer has the key. */
+type QuotingPointer = { id: string } & (
+  | { change: { ref: string; place: string } }
+  | { change?: undefined; store: KeyStore; ref: string }
+)
+type KeyStore = 'cache' | 'objects'
+const isKeyStore = (store: string): store is KeyStore => store === 'cache' || store === 'objects'
+/** The stores of reported keys. */
+interface KeyStores {
+  cache: Pick<CacheStore, 'read'>
+  objects: Pick<ObjectStore, 'versions'>
+}
+
+/**
+ * Those of some keys that their store still has. If it does not answer, it may have all of them: a pointer is the only lead to a key, so it is
+ * deleted only after its store confirmed that the key does not exist.
+ */
+async function storedKeys(
+  { cache, objects }: KeyStores,
+  store: KeyStore,
+  keys: readonly string[],
+): Promise<Set<string>> {
+  const stored = new Set<string>()
+  if (keys.length === 0) return stored
+  try {
+    if (store === 'cache')
+      await cache.read(async ({ name }) => {
+        stored.add(name)
+      }, keys)
+    else for (const key of keys) if ((await objects.versions(key)).length > 0) stored.add(key)
+    return stored
+  } catch (error) {
+    if (Problem.is(error, 'unavailable')) return new Set(keys)
+    throw error
+  }
+}
+
+/** What an erasure looks for. */
+interface Sought {
+  words: ErasedWords
+  now: Date
+  /** Ids that count as erased, in a dry run. */
+  erasedIds: ReadonlySet<string>
+}
+const matchesOf = (words: ErasedWords, text: string): ErasedRunMatch[] => [
+  ...words.runsIn(text),
+  ...words.namesIn(text),
+]
+const without = (text: string, matches: readonly ErasedRunMatch[]): string =>
+  cutFrom(text, mergeSpans(matches)) ?? placeholder
+
+type Cut = (text: string) => Promise<string | undefined>
+/** What cuts erased words that `explained` does not contain. Its result is undefined for a text without them. */
+const cutter =
+  (
+    { words }: Sought,
+    explained: (text: string, found: readonly ErasedRunMatch[]) => Promise<ReadonlySet<number>>,
+  ): Cut =>
+  async (text) => {
+    const found = matchesOf(words, text)
+    if (found.length === 0) return undefined
+    const known = await explained(text, found)
+    const erased = found.filter(({ run }) => !known.has(run))
+    return erased.length === 0 ? undefined : without(text, erased)
+  }
+
+/** In a project of erased texts, the remaining texts of its persons explain words. They are read once, when the first words are found. */
+function cutterWithin(tx: Transaction, project: string, sought: Sought): Cut {
+  const { words, now, erasedIds } = sought
+  const explained = memoize(async () => {
+    const runs = new Set<number>()
+    for await (const { isByPerson, texts } of remainingTexts(tx, project, now, erasedIds))
+      if (isByPerson) for (const text of texts) for (const { run } of matchesOf(words, text)) runs.add(run)
+    return runs
+  })
+  return cutter(sought, explained)
+}
+
+/**
+ * In other projects, the texts of persons in all projects explain words, and so do older texts of assistants: they cannot quote what was
+ * written later.
+ */
+function cutterAcross(tx: Transaction, since: Date, sought: Sought): Cut {
+  const { words, now, erasedIds } = sought
+  const living = livingAuthors({
+    within: (work) => work(tx),
+    projects: [],
+    now,
+    erasedIds,
+    before: since,
+    runsIn: (text) => matchesOf(words, text),
+  })
+  return cutter(sought, living.explained)
+}
+
+type MessageRow = Awaited<ReturnType<typeof machineMessages>>[number]
+async function quotationIn({ id, content, edits, contents }: MessageRow, cut: Cut): Promise<Quotation | undefined> {
+  const found: Quotation = { id, content: await cut(content), edits: [] }
+  for (const [n, edit] of edits.entries()) {
+    const rest = await cut(contents[n] ?? '')
+    if (rest !== undefined) found.edits.push({ id: edit, content: rest })
+  }
+  return found.content !== undefined || found.edits.length > 0 ? found : undefined
+}
+
+/** Messages of assistants in a project with erased words. Only reads. */
+async function* quotationsIn(
+  tx: Transaction,
+  { id: project, since }: Searched,
+  { now, erasedIds }: Sought,
+  cut: Cut,
+): AsyncGenerator<Quotation> {
+  for (let after = ''; ; ) {
+    const rows = await machineMessages(tx, { project, after, since, now })
+    for (const row of rows) {
+      const found = erasedIds.has(row.id) ? undefined : await quotationIn(row, cut)
+      if (found) yield found
+    }
+    const last = rows.at(-1)
+    if (last === undefined || rows.length < maxMachineMessages) return
+    after = last.id
+  }
+}
+
+/** Bounds of the search in other projects during an erasure, in messages and characters. A complete reading has none. */
+const maxAtOnce = 2_000
+const maxCharactersAtOnce = 2 * 1024 * 1024
+
+/** The oldest messages of assistants with erased words in all projects of an organization. Only reads. */
+async function* quotationsAcross(
+  tx: Transaction,
+  { id: organisation, since }: Searched,
+  { now, erasedIds }: Sought,
+  cut: Cut,
+): AsyncGenerator<Quotation> {
+  await preferIndexes(tx)
+  let [from, after] = [since, '']
+  let characters = 0
+  for (let count = 0; count < maxAtOnce && characters < maxCharactersAtOnce; count += maxMachineMessages) {
+    const rows = await machineMessagesElsewhere(tx, { organisation, since: from, after, now })
+    for (const row of rows) {
+      characters += row.content.length + row.contents.reduce((sum, { length }) => sum + length, 0)
+      const found = row.is_left || erasedIds.has(row.id) ? undefined : await quotationIn(row, cut)
+      if (found) yield found
+    }
+    const last = rows.at(-1)
+    if (last === undefined || rows.length < maxMachineMessages) return
+    from = last.created_at
+    after = last.id
+  }
+}
+
+const pointerPrefix = 'pointer:'
+/**
+ * Pointers of remaining messages and documents whose reference contains erased words, such as a key with a sentence of another author.
+ * Only reads.
+ */
+async function* quotingPointers(
+  tx: Transaction,
+  { id: project, since }: Searched,
+  { erasedIds }: Sought,
+  cut: Cut,
+): AsyncGenerator<QuotingPointer> {
+  for (let after = ''; ; ) {
+    const rows = await reportedPointers(tx, { project, after, since })
+    for (const { id, source_id: source, store, ref, place } of rows) {
+      if (erasedIds.has(source)) continue
+      const isInPlace = (await cut(place)) !== undefined
+      if (!isInPlace && (await cut(ref)) === undefined) continue
+      // Two references may become equal, and one source has each only once.
+      yield isKeyStore(store)
+        ? { id, store, ref }
+        : { id, change: { ref: `${placeholder} ${id}`, place: isInPlace ? '' : place } }
+    }
+    const last = rows.at(-1)
+    if (last === undefined || rows.length < maxReportedPointers) return
+    after = last.id
+  }
+}
+
+/** What {@link quotationDataSource} changes in the searched projects. Only reads. */
+async function found(
+  tx: Transaction,
+  searched: readonly Searched[],
+  sought: Sought,
+): Promise<{ own: Quotation[]; others: Quotation[]; pointers: QuotingPointer[] }> {
+  const own = new Map<string, Quotation>()
+  const others = new Map<string, Quotation>()
+  const pointers: QuotingPointer[] = []
+  if (!sought.words.isEmpty)
+    for (const one of searched.toSorted((a, b) => (a.kind === b.kind ? 0 : a.kind === 'project' ? -1 : 1)))
+      if (one.kind === 'project') {
+        const cut = cutterWithin(tx, one.id, sought)
+        for await (const quotation of quotationsIn(tx, one, sought, cut)) own.set(quotation.id, quotation)
+        for await (const pointer of quotingPointers(tx, one, sought, cut)) pointers.push(pointer)
+      } else {
+        const cut = cutterAcross(tx, one.since, sought)
+        for await (const quotation of quotationsAcross(tx, one, sought, cut))
+          if (!own.has(quotation.id)) others.set(quotation.id, quotation)
+      }
+  return { own: [...own.values()], others: [...others.values()], pointers }
+}
+
+const recordPrefix = 'quoting:'
+const recordItem = (kind: QuotingKind, id: string): ItemId => `${recordPrefix}${kind}:${id}`
+function recordsAmong(items: readonly string[]): Map<QuotingKind, string[]> {
+  const records = new Map<QuotingKind, string[]>()
+  for (const kind of quotingKinds) {
+    const ids = items.flatMap((item) => {
+      const prefix = recordItem(kind, '')
+      return item.startsWith(prefix) ? [item.slice(prefix.length)] : []
+    })
+    if (ids.length > 0) records.set(kind, ids)
+  }
+  return records
+}
+
+/** Cuts words from the texts of one record. Returns whether it changed. */
+async function cutRecord(
+  tx: Transaction,
+  { kind, id, words }: { kind: QuotingKind; id: string; words: ErasedWords },
+  stores: KeyStores,
+): Promise<boolean> {
+  const cut = (text: string): string | undefined => {
+    const matches = matchesOf(words, text)
+    return matches.length === 0 ? undefined : without(text, matches)
+  }
+  let isChanged = false
+  async function change(text: string | undefined, write: (rest: string) => Promise<unknown>): Promise<void> {
+    const rest = text === undefined ? undefined : cut(text)
+    if (rest === undefined) return
+    await write(rest)
+    isChanged = true
+  }
+  const where = { id }
+  switch (kind) {
+    case 'messages': {
+      const row = await tx.message.findUnique({ where, include: { edits: true, attachments: true } })
+      await change(row?.content, (content) => tx.message.update({ where, data: { content } }))
+      for (const edit of row?.edits ?? [])
+        await change(edit.content, (content) => tx.messageEdit.update({ where: { id: edit.id }, data: { content } }))
+      for (const file of row?.attachments ?? [])
+        await change(file.name, (name) => tx.attachment.update({ where: { id: file.id }, data: { name } }))
+      break
+    }
+    case 'artifacts': {
+      const row = await tx.document.findUnique({ where, include: { chunks: true } })
+      await change(row?.name, (name) => tx.document.update({ where, data: { name } }))
+      for (const { documentId, position, content: text } of row?.chunks ?? [])
+        await change(text, (content) =>
+          tx.documentChunk.update({ where: { documentId_position: { documentId, position } }, data: { content } }),
+        )
+      break
+    }
+    case 'titles': {
+      const row = await tx.conversation.findUnique({ where })
+      await change(row?.title, (title) => tx.conversation.update({ where, data: { title } }))
+      break
+    }
+    case 'names': {
+      const row = await tx.project.findUnique({ where })
+      await change(row?.name, (name) => tx.project.update({ where, data: { name } }))
+      break
+    }
+    case 'references': {
+      const row = await tx.provenance.findUnique({ where })
+      if (!row) break
+      if (isKeyStore(row.store)) {
+        if (cut(row.ref) === undefined || (await storedKeys(stores, row.store, [row.ref])).size > 0) break
+        await tx.provenance.delete({ where })
+        isChanged = true
+        break
+      }
+      const place = cut(row.place) === undefined ? row.place : ''
+      if (place === '' || cut(row.ref) !== undefined) {
+        await tx.provenance.update({ where, data: { ref: `${placeholder} ${id}`, place } })
+        isChanged = true
+      }
+      break
+    }
+  }
+  return isChanged
+}
+
+/** Cuts the words that a complete reading found, from records that are not under legal hold. Returns the items of changed records. */
+async function cutRecords(
+  tx: Transaction,
+  records: ReadonlyMap<QuotingKind, string[]>,
+  words: ErasedWords,
+  now: Date,
+  stores: KeyStores,
+): Promise<{ changed: string[]; messages: string[] }> {
+  const [changed, messages]: [string[], string[]] = [[], []]
+  for (const [kind, ids] of records)
+    for (const { id } of await changeableRecords(tx, { ids, now }, kind)) {
+      if (!(await cutRecord(tx, { kind, id, words }, stores))) continue
+      changed.push(recordItem(kind, id))
+      if (kind === 'messages') messages.push(id)
+    }
+  return { changed, messages }
+}
+
+/** Reads everything of the projects that no person wrote: all messages of assistants and tools, artifacts, titles and references. */
+const quotationReader =
+  (db: Database) =>
+  async (cursor: string | null, visit: (place: ReadPlace) => Promise<void>): Promise<ReadPage> => {
+    const [name, after = ''] = cursor?.split(/:(.*)/s) ?? []
+    const kind = quotingKinds.find((one) => one === name) ?? 'messages'
+    const rows = await db.transaction((tx) => quotingRecords(tx, { after }, kind))
+    /** Only the organization of the erased texts may change a text. */
+    async function isOfOwnOrganisation(
+      project: string,
+      projects: readonly string[],
+      tx: Transaction,
+    ): Promise<boolean> {
+      const of = await organisationsOf(tx, { projects: [project, ...projects] })
+      const theirs = of.find((one) => one.project === project)?.organisation
+      return of.some((one) => one.organisation === theirs && projects.includes(one.project))
+    }
+    for (const { id, project, texts, at } of rows)
+      await visit({
+        id: `${kind}:${id}`,
+        texts,
+        writtenAt: async () => at,
+        itemsOf: async (projects, tx) =>
+          (await isOfOwnOrganisation(project, projects, tx)) ? [recordItem(kind, id)] : [],
+        isOfOthers: async (projects, tx) => !(await isOfOwnOrganisation(project, projects, tx)),
+      })
+    const last = rows.at(-1)
+    if (last !== undefined && rows.length === maxQuoting[kind]) return { next: `${kind}:${last.id}`, unread: {} }
+    const following = quotingKinds[quotingKinds.indexOf(kind) + 1]
+    return { next: following === undefined ? null : `${following}:`, unread: {} }
+  }
+
+/**
+ * Personal data source for quotations in messages of assistants and tools, and in system prompts. Only people are authors: such a message
+ * is derived data, so the erased words and names are cut from it and the rest remains. So are the references of pointers. Messages in other
+ * projects of the organization are searched at once within bounds. A complete reading searches those of every project, and artifacts and titles.
+ */
+export function quotationDataSource(db: Database, sources: Sources, stores: KeyStores): DataSource {
+  /** The pointers to keys that their stores still have. */
+  async function kept(pointers: readonly QuotingPointer[]): Promise<Set<string>> {
+    const ids = new Set<string>()
+    for (const store of ['cache', 'objects'] as const) {
+      const keys = pointers.flatMap((one) => (one.change === undefined && one.store === store ? [one] : []))
+      const stored = await storedKeys(
+        stores,
+        store,
+        keys.map(({ ref }) => ref),
+      )
+      for (const { id, ref } of keys) if (stored.has(ref)) ids.add(id)
+    }
+    return ids
+  }
+  /** The projects of a scope, the words of its texts, and the ids that count as erased. */
+  async function gathered(scope: ErasureScope, tx: Transaction, now: Date) {
+    const since = new Map<string, Date>()
+    const words = new SourceWords()
+    const erasedIds = new Set<string>(scopeSubject(scope)?.participants)
+    for await (const page of sources.of(scope, tx, now))
+      for (const source of page) {
+        const { id, project, createdAt } = source
+        words.add(source)
+        erasedIds.add(id)
+        const known = since.get(project)
+        if (!known || createdAt < known) since.set(project, createdAt)
+      }
+    const searched = [...since].map(([id, at]): Searched => ({ kind: 'project', id, since: at }))
+    const organisations = new Map<string, Date>()
+    for (const { project, organisation } of await organisationsOf(tx, { projects: [...since.keys()] })) {
+      const [at, known] = [since.get(project), organisations.get(organisation)]
+      if (at && (!known || at < known)) organisations.set(organisation, at)
+    }
+    for (const [id, at] of organisations) searched.push({ kind: 'organisation', id, since: at })
+    const all = words.all()
+    addNames(all, await sources.names(scope, tx, new Set(since.keys())))
+    return { searched, sought: { words: all, erasedIds, now } }
+  }
+  return {
+    name: 'projects.quotations',
+    store: 'postgresql',
+    stage: 'content',
+    what: 'words of the erased messages and documents in messages of assistants and tools, which quote them',
+    purpose: 'providing conversations in the projects of which the subject is a member',
+    kept: untilErased,
+    tables: ['messages', 'message_edits', 'provenance'],
+    inventory: async () => ({ count: 0, since: null, until: null }),
+    async plan(scope, tx, now) {
+      const { searched, sought } = await gathered(scope, tx, now)
+      const { own, others, pointers } = await found(tx, searched, sought)
+      const items = [...own, ...others].map(({ id }) => id).sort()
+      items.push(...pointers.map(({ id }) => pointerPrefix + id).sort())
+      return { items, watched: searched.map(itemOf).sort(), held: {} }
+    },
+    async explain(scope, tx, now) {
+      const { searched, sought } = await gathered(scope, tx, now)
+      const { own, others } = await found(tx, searched, sought)
+      const cut = {
+        store: 'postgresql',
+        kind: 'message',
+        name: null,
+        verdict: 'changed',
+        reason: 'cut',
+        found: 'text',
+      } as const
+      const verdicts = own
+        .map(({ id }): PlannedRecord => ({ ...cut, id, evidence: [] }))
+        .sort((one, other) => (one.id < other.id ? -1 : 1))
+      // Ids of other projects are not shown.
+      if (others.length > 0) verdicts.push({ ...cut, id: 'other-projects', evidence: [`messages:${others.length}`] })
+      return { verdicts, isPartial: false }
+    },
+    async erase(scope, items, tx, options): Promise<Erased> {
+      const now = options?.now ?? new Date()
+      const records = recordsAmong(items)
+      if (records.size > 0) {
+        const { changed, messages } = await cutRecords(tx, records, options?.words ?? noWords, now, stores)
+        await withdrawNaming(tx, messages)
+        return { count: changed.length, results: {}, tallies: { derivedCut: tallyOf(changed) }, mentions: [] }
+      }
+      const scoped = await gathered(scope, tx, now)
+      const words = options?.words && !options.words.isEmpty ? options.words : scoped.sought.words
+      const recorded = searchedAmong(items)
+      const { own, others, pointers } = await found(tx, recorded.length > 0 ? recorded : scoped.searched, {
+        ...scoped.sought,
+        words,
+      })
+      const changed: string[] = []
+      for (const { id, content, edits } of [...own, ...others]) {
+        if (content !== undefined) await tx.message.update({ where: { id }, data: { content } })
+        for (const edit of edits)
+          await tx.messageEdit.update({ where: { id: edit.id }, data: { content: edit.content } })
+        changed.push(id)
+      }
+      const left = await kept(pointers)
+      for (const { id, change } of pointers)
+        if (change) await tx.provenance.update({ where: { id }, data: change })
+        else if (!left.has(id)) await tx.provenance.delete({ where: { id } })
+      await withdrawNaming(tx, changed)
+      const asked = items.filter(
+        (item) => !(item.startsWith(pointerPrefix) && left.has(item.slice(pointerPrefix.length))),
+      ).length
+      return {
+        count: Math.max(changed.length + pointers.length - left.size, asked - recorded.length),
+        results: {},
+        tallies: { derivedCut: tallyOf(changed) },
+        mentions: [...left].map((id) => ({
+          store: 'postgresql',
+          kind: 'reference',
+          id,
+          field: 'ref',
+          isRedacted: false,
+        })),
+      }
+    },
+    async residue(_scope, items, now, words) {
+      if (!words || words.isEmpty) return 0
+      const searched = searchedAmong(items)
+      const { own, others, pointers } = await db.transaction((tx) =>
+        found(tx, searched, { words, now, erasedIds: new Set() }),
+      )
+      return own.length + others.length + pointers.length - (await kept(pointers)).size
+    },
+    read: quotationReader(db),
+  }
+}
+const noWords: ErasedWords = { isEmpty: true, runsIn: () => [], namesIn: () => [] }
