@@ -36,6 +36,7 @@ const sourceOf = (kind: Source['kind'], row: SourceRow): Source => ({
   conversation: row.conversation,
   threads: row.threads ?? [],
   createdAt: row.created_at,
+  ordinal: row.ordinal,
   author: { kind: row.author_kind, id: row.author_id, name: row.author_name },
   texts: row.texts,
   objects: row.objects,

@@ -238,12 +238,12 @@ const sourceColumns = `x.id, x.project_id AS project, p.group_id AS group, x.cre
   coalesce((SELECT json_agg(json_build_object('store', v.store, 'ref', v.ref, 'place', v.place, 'ended', v.ended) ORDER BY v.store, v.place, v.ref)
     FROM provenance v WHERE v.source_id = x.id), '[]') AS pointers`
 const sourcesIn: Record<AuthoredTable, string> = {
-  messages: `SELECT ${sourceColumns}, x.conversation_id AS conversation, c.threads,
+  messages: `SELECT ${sourceColumns}, x.conversation_id AS conversation, c.threads, x.ordinal::float8 AS ordinal,
       ARRAY[x.content] || ARRAY(SELECT e.content FROM message_edits e WHERE e.message_id = x.id ORDER BY e.edited_at, e.id) AS texts,
       ARRAY(SELECT a.object_key FROM attachments a WHERE a.message_id = x.id ORDER BY a.object_key) AS objects
     FROM messages x JOIN projects p ON p.id = x.project_id JOIN conversations c ON c.id = x.conversation_id
     WHERE x.id = ANY($ids) ORDER BY x.id`,
-  documents: `SELECT ${sourceColumns}, NULL::text AS conversation, NULL::text[] AS threads,
+  documents: `SELECT ${sourceColumns}, NULL::text AS conversation, NULL::text[] AS threads, NULL::float8 AS ordinal,
       ARRAY(SELECT k.content FROM document_chunks k WHERE k.document_id = x.id ORDER BY k.position) AS texts, ARRAY[x.object_key] AS objects
     FROM documents x JOIN projects p ON p.id = x.project_id WHERE x.id = ANY($ids) ORDER BY x.id`,
 }
@@ -258,6 +258,7 @@ export const sourcesById = statement('provenance.sources', {
     conversation: 'text?',
     threads: 'text[]?',
     created_at: 'timestamptz',
+    ordinal: 'float8?',
     author_kind: typed<WriterKind>('text'),
     author_id: 'text',
     author_name: 'text?',

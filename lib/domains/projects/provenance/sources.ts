@@ -23,6 +23,8 @@ export interface Source {
   /** LangGraph threads of its conversation. */
   threads: string[]
   createdAt: Date
+  /** Of a message, its place among all messages in the order in which they were stored; null for old rows. */
+  ordinal: number | null
   /** Who wrote it. */
   author: { kind: WriterKind; id: string; name: string | null }
   /** A message's current and earlier texts, or a document's chunks. Only for searching; never stored. */

@@ -70,6 +70,21 @@ describe('the word fingerprints of an erasure run', () => {
     expect(await transaction((tx) => words.of(tx, runId))).toBeUndefined()
   })
 
+  it('include runs across messages of one time, in the order in which they were stored and in no other one', async () => {
+    const conversation = await madeConversation(test, project)
+    const lines = ['pale otters hum', 'seven bricks sing', 'old clocks swim', 'tin drums nap', 'red maps yawn']
+    for (const content of lines) await madeMessage(test, conversation, project.owner, { content })
+    const runId = await begun()
+    const { id } = conversation
+    const part = { kind: 'conversation', id, project: project.id, conversation: id } as const
+    await test.app.db.transaction((tx) => words.gather(tx, runId, { part }, test.clock.now()))
+    const found = await test.app.db.transaction((tx) => words.of(tx, runId))
+    for (const [at, line] of lines.entries())
+      for (const [other, next] of lines.entries())
+        if (at !== other)
+          expect(found?.runsIn(`${line} ${next}`).length, `${line} ${next}`).toBe(other === at + 1 ? 1 : 0)
+  })
+
   it('include both of two concurrent additions', async () => {
     const runId = await begun()
     const texts = ['one sentence that has at least six words', 'another sentence of at least six other words']

@@ -11,6 +11,7 @@ const message = (id: number, author: string, text: string, conversation = 'conv_
   conversation,
   threads: [],
   createdAt: new Date(id * 1_000),
+  ordinal: null,
   author: { kind: 'participant', id: author, name: null },
   texts: [text],
   objects: [],
@@ -70,6 +71,19 @@ it.each([2, 3])('runs are found in the order of writing when %i messages have eq
     if (at > 0) expect(words.runsIn(`${texts[at - 1]} ${text}`), text).not.toEqual([])
   expect(words.runsIn(`hello to you ${texts[0]}`)).not.toEqual([])
   expect(words.runsIn(`${texts.at(-1)} good night all`)).not.toEqual([])
+})
+it('any number of messages with equal times is joined in the order in which they were stored, and in no other one', () => {
+  const texts = Array.from({ length: 40 }, (_, at) => `a${at} b${at} c${at} d${at}`)
+  const stored = texts.map((text, at) => ({
+    ...message((at * 17) % 40, 'anna', text),
+    createdAt: new Date(0),
+    ordinal: 100 + at,
+  }))
+  const words = wordsOf(...stored.toReversed())
+  for (const [at, text] of texts.entries()) {
+    if (at > 0) expect(words.runsIn(`${texts[at - 1]} ${text}`).length, text).toBe(3)
+    if (at > 1) expect(words.runsIn(`${text} ${texts[at - 2]}`), text).toEqual([])
+  }
 })
 it('four messages with equal times are not joined in orders that nobody wrote', () => {
   const texts = ['thank you so much', 'i am not', 'sure about that', 'so it goes']

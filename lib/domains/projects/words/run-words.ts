@@ -40,23 +40,25 @@ const longest = 600
 export class ConsecutiveMessages {
   readonly #byAuthor = new Map<string, Said[]>()
 
-  add({ kind, id, conversation, author, createdAt, texts }: Source): void {
+  add({ kind, id, conversation, author, createdAt, ordinal, texts }: Source): void {
     const [newest, ...edits] = texts
     if (kind !== 'message' || conversation === null || newest === undefined) return
     const key = JSON.stringify([conversation, author.kind, author.id])
     const own = this.#byAuthor.get(key) ?? []
     this.#byAuthor.set(key, own)
-    own.push({ at: createdAt.getTime(), id, versions: [...edits, newest] })
+    own.push({ at: createdAt.getTime(), ordinal, id, versions: [...edits, newest] })
   }
 
   /**
-   * The joined texts of each author, also as they were before edits. Two or three messages with equal times are joined in every order,
-   * because their own order is not stored.
+   * The joined texts of each author, also as they were before edits. Of messages with equal times, the order in which they were stored
+   * counts. Old rows have none: two or three of them are joined in every order.
    */
   *texts(): Generator<string> {
     for (const own of this.#byAuthor.values()) {
       if (own.length < 2) continue
-      own.sort((one, other) => one.at - other.at || (one.id < other.id ? -1 : 1))
+      own.sort(
+        (one, other) => one.at - other.at || (one.ordinal ?? 0) - (other.ordinal ?? 0) || (one.id < other.id ? -1 : 1),
+      )
       yield* inEveryOrder(own, -1)
       if (own.every(({ versions }) => versions.length === 1)) continue
       yield* inEveryOrder(own, 0)
@@ -72,6 +74,7 @@ export class ConsecutiveMessages {
 
 interface Said {
   at: number
+  ordinal: number | null
   id: string
   /** The texts of the message, oldest first. */
   versions: string[]
@@ -90,7 +93,7 @@ function* inEveryOrder(own: readonly Said[], version: number): Generator<string>
   for (let from = 0; from < own.length && tied < maxTied; ) {
     let to = from + 1
     while (own[to]?.at === own[from]?.at) to++
-    if (to - from > 1) {
+    if (to - from > 1 && own.slice(from, to).some(({ ordinal }) => ordinal === null)) {
       tied += 1
       const [before, after] = neighbors(own, from, to)
       for (const order of ordersOf(own.slice(from, to)))
@@ -117,7 +120,7 @@ function* piecesOf(texts: readonly string[]): Generator<string> {
 /** Messages before and after those with equal times that a run may also contain. */
 const around = 5
 /**
- * Up to this number, messages with equal times are joined in every order. The wrong orders have runs that nobody wrote, and another person
+ * Up to this number, messages with equal times whose order was not stored are joined in every order. The wrong orders have runs that nobody wrote, and another person
  * may write such a run, so there must be few.
  */
 const maxOrdered = 3
