@@ -20,6 +20,7 @@ const source = (kind: Source['kind'], id: string): Source => ({
   conversation: null,
   threads: [],
   createdAt: new Date(0),
+  ordinal: null,
   author: { kind: 'account', id: 'usr_1', name: null },
   texts: [],
   objects: [],
