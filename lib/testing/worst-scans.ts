@@ -15,6 +15,7 @@ export const worstScans: readonly { name: string; make: (size: number) => string
   { name: 'short groups', make: (size) => repeat('0123 ', size) },
   { name: 'long local parts', make: (size) => repeat(`${'a'.repeat(63)}@`, size) },
   { name: 'long domains', make: (size) => repeat(`a@${'b.'.repeat(120)}1 `, size) },
+  { name: 'spoken addresses', make: (size) => repeat('bob at host dot net ', size) },
   { name: 'addresses', make: (size) => repeat('a@b.example ', size) },
   { name: 'digits in pairs', make: (size) => repeat('12 ', size) },
   { name: 'digits', make: (size) => repeat('4', size) },

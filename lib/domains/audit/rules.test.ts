@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { auditFileName, isRevocation, nextStep, shortestStep } from './rules.ts'
+import { auditFileName, csvCell, isRevocation, nextStep, shortestStep } from './rules.ts'
 
 const now = new Date('2026-11-28T12:00:00.000Z')
 it.each([
@@ -16,6 +16,19 @@ it.each([
 ])('auditFileName names the period of %s', (_, from, to, name) => {
   const [first, last] = [from, to].map((at) => (at === undefined ? undefined : new Date(at)))
   expect(auditFileName({ from: first, to: last, format: 'csv' }, now)).toBe(name)
+})
+
+it.each([
+  ['=1+1', "'=1+1"],
+  ['a;=1+1', "a;'=1+1"],
+  ['a\t@SUM(1)', "a\t'@SUM(1)"],
+  ['a\n+1', `"a\n'+1"`],
+  ['a;-2+3', "a;'-2+3"],
+  ['\tx', "'\tx"],
+  ['thanks ;-) and a=b; c', 'thanks ;-) and a=b; c'],
+  ['a;b, c', '"a;b, c"'],
+])('csvCell writes %j without a formula in any separation of cells', (value, cell) => {
+  expect(csvCell(value)).toBe(cell)
 })
 
 it.each([

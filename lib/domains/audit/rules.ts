@@ -27,9 +27,14 @@ export const auditFileName = (
 /** Begins a CSV file, so that spreadsheets read it as UTF-8. */
 export const csvStart = '\uFEFF'
 
-/** A CSV cell (RFC 4180). Text that a spreadsheet would run as a formula, also in full-width signs, gets a leading apostrophe. */
+/**
+ * The place before a formula. Where a spreadsheet separates cells by semicolons or tabs, a formula may also begin after one of these, or in a
+ * further line, although the cell is quoted. A wink is no formula.
+ */
+const beforeFormula = /(?:^|(?<=[;\t\r\n]))(?=[=+\-@\uFF1D\uFF0B\uFF0D\uFF20])(?!(?<=;)-[()DPp])|^(?=[\t\r\n])/g
+/** A CSV cell (RFC 4180). Text that a spreadsheet would run as a formula, also in full-width signs, gets an apostrophe before it. */
 export function csvCell(value: string): string {
-  const text = /^[=+\-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20]/.test(value) ? `'${value}` : value
+  const text = value.replace(beforeFormula, "'")
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 

@@ -64,13 +64,52 @@ function hiddenEmailAt(text: string, start: number, end: number): SensitiveFindi
   const found = finding('email', start - name.length, end + match[0].length, 0.8)
   return isPlaceholder(name.trim(), labels) ? lowConfidence(found) : found
 }
+/** Between the parts of an address that is written in words: `bob at host dot net`. */
+const spokenDots = ['dot ']
+const spokenName =
+  /(?<![\p{L}\p{N}_.+@-])([\p{L}\d_][\p{L}\d_.+-]{0,63})\s{1,2}at\s{1,2}([\p{L}\d](?:[\p{L}\d-]{0,61}[\p{L}\d])?)$/iu
+const spokenEnd =
+  /(?:[\p{L}\d-]{1,63}\s{1,2}dot\s{1,2}){0,3}(com|net|org|edu|gov|info|io|dev|ai|app|biz|name|me|co|eu|[a-z]{2})(?![\p{L}\d_-])(?!\s{1,2}dot\s)/iuy
+/** Words before a place on the web that are no name: "visit us at example dot com". */
+const noName =
+  /^(?:us|me|it|them|him|her|you|they|we|he|she|i|this|that|these|those|which|who|look(?:s|ed|ing)?|shop(?:s|ping)?|buy|bought|found|find|available|online|visit|here|there|up|sign|sold|read|more|hosted|live|order|check|work(?:s|ed|ing)?|is|are|was|were|be|be?en|and|or|not|only|also|page|site|website|blog|store|documentation|docs|information|info|details|article|free|out|now|today|down|over|again|directly|team|people|everyone|support(?:ed)?|posted|published|registered|located|meet|start(?:s|ed)?|stop(?:s|ped)?|point(?:s|ed|ing)?|arriv(?:e|es|ed)|click|hosted|run(?:s|ning)?|see|learn|job|jobs|careers?|engineer|developer|manager|director|ceo|cto)$/i
+const noHost =
+  /^(?:the|a|an|this|that|each|every|any|some|our|your|my|its|his|her|their|least|most|all|one|first|last|same)$/i
+/** A spoken dot may belong to a program or a price: then its end is a number or a word of the sentence. */
+const wordsOfTwo = /^(?:is|it|in|of|on|or|so|to|we|if|as|at|be|by|do|go|he|my|no|up|us|am|an|ok)$/i
+/** The email address around the first spoken dot after its sign. */
+function spokenEmailAt(text: string, start: number, end: number): SensitiveFinding | undefined {
+  const before = text.charCodeAt(start - 1)
+  if (before !== 32 && before !== 10) return undefined
+  const from = Math.max(0, start - 140)
+  const lead = text.slice(from, start).trimEnd()
+  const match = /\sat\s{1,2}\S{1,63}$/i.test(lead.slice(-70)) ? spokenName.exec(lead) : null
+  if (!match) return undefined
+  const [whole, name = '', host = ''] = match
+  if (noName.test(name) || noHost.test(host)) return undefined
+  spokenEnd.lastIndex = end
+  const last = spokenEnd.exec(text)
+  if (!last || wordsOfTwo.test(last[1] ?? '')) return undefined
+  const labels = `${host} dot ${last[0]}`.split(/\s{1,2}dot\s{1,2}/i)
+  const found = finding('email', from + lead.length - whole.length, spokenEnd.lastIndex, 0.8)
+  return isPlaceholder(name, labels) ? lowConfidence(found) : found
+}
 const isIbanHead = (text: string, start: number): boolean =>
   isDigit(text, start + 2) && isDigit(text, start + 3) && !isDigit(text, start) && !isDigit(text, start + 1)
 
 const words = [
-  ...new Set([...vendorKeywords, ...credentialKeywords, ...phoneCues, ...privateKeyKeywords, ...hiddenSigns]),
+  ...new Set([
+    ...vendorKeywords,
+    ...credentialKeywords,
+    ...phoneCues,
+    ...privateKeyKeywords,
+    ...hiddenSigns,
+    ...spokenDots,
+  ]),
 ]
-const [forVendor, forCredential, forCue, forAmbiguousCue, forPrivateKey, forHiddenSign] = [1, 2, 4, 8, 16, 32]
+const [forVendor, forCredential, forCue, forAmbiguousCue, forPrivateKey, forHiddenSign, forSpokenDot] = [
+  1, 2, 4, 8, 16, 32, 64,
+]
 /** What each keyword may begin, as bits. */
 const uses = ((): Uint8Array => {
   const [vendors, credentials, cues] = [new Set(vendorKeywords), new Set(credentialKeywords), new Set(phoneCues)]
@@ -83,7 +122,8 @@ const uses = ((): Uint8Array => {
       (cues.has(word) ? forCue : 0) |
       (isAmbiguousCue(word) ? forAmbiguousCue : 0) |
       (keys.has(word) ? forPrivateKey : 0) |
-      (hiddenSigns.includes(word) ? forHiddenSign : 0),
+      (hiddenSigns.includes(word) ? forHiddenSign : 0) |
+      (spokenDots.includes(word) ? forSpokenDot : 0),
   )
 })()
 let finder: KeywordFinder | undefined
@@ -125,6 +165,10 @@ function atKeywords(text: string, findings: SensitiveFinding[]): PhoneCue[] {
     }
     if ((use & forHiddenSign) > 0) {
       const email = hiddenEmailAt(text, start, end)
+      if (email) findings.push(email)
+    }
+    if ((use & forSpokenDot) > 0) {
+      const email = spokenEmailAt(text, start, end)
       if (email) findings.push(email)
     }
     if ((use & forVendor) > 0) vendorKeysAt(text, keyword, start, findings)

@@ -153,6 +153,9 @@ it.each([
   ['ann.lee (at) mail (dot) dotcom (dot) org', 'email'],
   ['bob {at} dotcom dot org', 'email'],
   ['ana (arroba) dotcom (punto) es', 'email'],
+  ['write to bob at dotcom dot net today', 'email'],
+  ['j.smith AT mailbox DOT org', 'email'],
+  ['anna_b at mail dot dotcom dot de', 'email'],
 ])('%j with a random value contains one', (form, kind) => {
   const text = form.replace(/§/g, () => `${d.signs(1, 'ABCDEF')}${d.signs(5, 'bcdfghjk')}${d.signs(2, '23456789')}x`)
   expect(found(text, kind)).toBe(true)
@@ -166,6 +169,19 @@ it('a hidden @ needs a name and a domain', () => {
     'see (at) file.json',
     '(at) example.com',
     'meet (at) noon',
+  ])
+    expect(certain(text)).toEqual([])
+})
+
+it('a spoken address needs a name and the end of a domain', () => {
+  for (const text of [
+    'visit us at dotcom dot org',
+    'look at the dot com boom',
+    'Peter works at Dotcom dot com',
+    'meet at dot 3',
+    'x at p dot q is a product',
+    'point at a dot in the plane',
+    'the docs are at dotcom dot io',
   ])
     expect(certain(text)).toEqual([])
 })

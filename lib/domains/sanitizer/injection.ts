@@ -128,6 +128,14 @@ const DOUBTFUL_ORDER = new RegExp(
   `^(?:${OTHER_VERBS}${GAP}${FILL}${PRIOR}${GAP}(?:orders|commands|rules)$|reset${GAP}(?!${FILL}${KIND}(?:instructions|guidelines|programming|guardrails|directives)$)|reset${GAP}(?![\\s\\S]{0,60}\\byour\\b))`,
 )
 
+/** Programs also show messages: only the developer's, with nothing about them after it, is certainly a model's. */
+const MESSAGE = /\b(system|initial|original|hidden|developer)[^\p{L}]{1,8}messages?$/u
+const END_OF_ORDER = /^[^\p{L}\n]{0,4}(?:$|\n|[.!?,;:]|(?:and|then|instead|from|you)(?![\p{L}]))/u
+const isOfProgram = (order: string, after: string): boolean => {
+  const [, whose] = MESSAGE.exec(order) ?? []
+  return whose !== undefined && (whose !== 'developer' || !END_OF_ORDER.test(after))
+}
+
 /** "Your previous instructions no longer apply." Without "all" or "your", the sentence may be about a manual. */
 const LAPSED = new RegExp(
   `(?<![\\p{L}\\p{N}_-])((?:all|your|any|every)${GAP}(?:of${GAP})?(?:(?:the|your|these|those)${GAP})?)?(?:the${GAP})?(?:${PRIOR}${GAP}${KIND}(?:instructions?|prompts?|directives?)|(?:instructions?|prompts?|directives?)${GAP}(?:above|${SAID}${BEFORE}))${GAP}(?:(?:are|have${GAP}been|were|is)${GAP}(?:now${GAP}|hereby${GAP}|all${GAP})?(?:void|cancell?ed|revoked|invalid|null|obsolete|rescinded|nullified|superseded|lifted|no${GAP}longer${GAP}(?:valid|in${GAP}effect|in${GAP}force|binding|applicable))|(?:no${GAP}longer|do${GAP}not|don't|cease${GAP}to)${GAP}(?:apply|count|hold|matter|bind))(?![\\p{L}\\p{N}_-])`,
@@ -136,7 +144,7 @@ const LAPSED = new RegExp(
 
 /** Words of what an order takes back. Without one of them near a verb there is no order. */
 const OBJECT =
-  /instruction|prompt|rules?\b|direction|directive|guid|guard|context|orders|constraint|conversation|programming|training|above|before|earlier|previously|prior|preceding|so far|now\b|hand\b|safe|filter|polic|restrict|limitation|command|conditioning|content|ethic|moral/
+  /instruction|prompt|message|rules?\b|direction|directive|guid|guard|context|orders|constraint|conversation|programming|training|above|before|earlier|previously|prior|preceding|so far|now\b|hand\b|safe|filter|polic|restrict|limitation|command|conditioning|content|ethic|moral/
 const TOKEN =
   /<(?:extra_id_|unused\d|reserved_|s>|bos>|sop>)|\[[\s|/]{0,10}(?:inst|system|user|assistant|endofturn|available|tool)|<{1,2}[\s|/]{1,10}[a-z]|<\s{0,4}\/?\s{0,4}(?:start|end)_of_turn|<turn\||<<\s{0,8}\/?\s{0,8}sys/
 const ENDED = /(?:void|cancel|revoked|invalid|null|obsolete|rescind|superseded|lifted|longer|not|n't|cease)/
@@ -361,7 +369,8 @@ function addOverrides(copy: string, found: Candidate[]): void {
     const isName = NAME_AFTER.test(window.slice(0, 40)) && NAME_BEFORE.test(copy.slice(Math.max(0, index - 40), index))
     const said = isName ? 'none' : speechAt(copy, index, index + length)
     const after = window.slice(length, length + 120)
-    const isDoubtful = DOUBTFUL_ORDER.test(order) || isRare(order, after) || isOfFile(order, after)
+    const isDoubtful =
+      DOUBTFUL_ORDER.test(order) || isRare(order, after) || isOfFile(order, after) || isOfProgram(order, after)
     const speech = said === 'order' && isDoubtful ? 'quotation' : said
     if (speech !== 'none')
       found.push({ offset: index, length, rule: 'instruction-override', isQuoted: speech === 'quotation' })

@@ -205,6 +205,9 @@ const NEW_ROLE =
   /^[\s*`"'>:,]{0,8}(?:(?:a|an|the|my|our)\s+(?!(?:\w+\s+)?(?:step|steps|few|bit|lot|little|member|owner|collaborator|contributor|maintainer|subscriber|proud|happy|couple|only|first|last|next)\b)\w|(?:called|named|known as|dan|stan|evil|chaos\w*|\w+gpt|\w+bot|root|admin|administrator|superuser|jailbroken|unrestricted|unbound|unlocked|uncensored|unfiltered|unshackled|liberated|roleplaying|role-playing|pretending|impersonating|simulating|no longer)\b|(?:acting|operating|functioning|speaking|working|playing|serving|answering|responding)\s+(?:as|for|the)\b|in\s+(?:\w+\s+)?(?:developer|debug|god|admin|root|jailbreak|unrestricted|dan|sudo|maintenance|unsafe|evil|opposite)\b|free\b(?!\s+(?:to\s+(?!do|say|answer|respond|act|ignore|generate)|tier|plan))|going\s+to\s+(?:act|be|pretend|roleplay|behave|respond|answer|ignore|simulate|play)\b|to\s+(?:act|be|respond|answer|obey|ignore)\b|(?:not\s+)?bound\b|exempt\b)/
 const STATE =
   /^[\s*`"'>:,]{0,8}(?:ready|on|in|at|inside|logged|signed|connected|done|using|running|viewing|set|good|able|equipped|qualified|capable|eligible|entitled|up|finished|familiar|prepared|subscribed|working|looking|here|there|all|seeing|aware|part|redirected|editing|authenticated|registered|safe|welcome|free|going|back|past|almost|halfway|one|left|testing|building|developing|writing|creating|calling|targeting|following|getting|trying|debugging|browsing|tracking|importing|deploying|only|officially|fully|successfully|properly|correctly|technically|being|presented|asked|prompted|with|within|about|under|a|an|the|our|my|far|much|better|more|less|out|over|off|well)\b/
+/** A part that people play in an exercise or a story. */
+const PART =
+  /^\s{1,4}(?:the|my|our|a|an)\s{1,4}(?:new\s{1,4}|next\s{1,4})?(?:customer|client|buyer|seller|shopper|visitor|guest|patient|reader|student|teacher|interviewer|interviewee|candidate|applicant|reviewer|player|narrator|hero|protagonist|caller|owner|user|parent|child|employee|employer|manager|chef|captain|driver|host|audience|listener|speaker|presenter|judge|moderator|facilitator|leader|winner|opponent|recruiter|stakeholder|sponsor)(?![\p{L}\p{N}_-])(?![^.!?\n]{0,80}(?<!\p{L})(?:no|without|any|all|unrestricted|uncensored|ignore[ds]?|obeys?|bypass(?:es)?|rules|restrictions|instructions)(?!\p{L}))/u
 /** A place in a program or a file system, with nothing after it in its paragraph. */
 const PLACE =
   /^\s{1,4}in\s{1,4}the\s{1,4}(?:(?:root|admin)\s{1,4}(?:folder|directory|dashboard|page|menu|section))[ \t]{0,4}[.!]?(?:\s{0,4}$|[ \t]{0,4}\n[ \t]{0,4}\n)/
@@ -223,7 +226,7 @@ export function findRoleChanges(copy: string): RoleFinding[] {
     const isSubordinate = SUBORDINATE.test(head)
     let verdict: ErasureDecision = 'doubtful'
     if (PLACE.test(rest)) verdict = 'none'
-    else if (NEW_ROLE.test(rest)) verdict = 'refused'
+    else if (NEW_ROLE.test(rest)) verdict = PART.test(rest) ? 'doubtful' : 'refused'
     else if (NOTHING.test(rest))
       verdict = isSubordinate ? 'none' : /[\p{L}\p{N}][^\S\n]*$/u.test(head) ? 'doubtful' : 'refused'
     else if (isSubordinate || STATE.test(rest)) verdict = 'none'
