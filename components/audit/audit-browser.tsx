@@ -2,7 +2,7 @@
 
 import { useRouter } from 'next/navigation'
 import { useTranslations } from 'next-intl'
-import { useEffect, useRef, useState, useSyncExternalStore, useTransition } from 'react'
+import { useEffect, useRef, useState, useTransition } from 'react'
 import { useQueryState, useQueryStates } from '#components/frame/query-state.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
 import { SavedViews } from '#components/frame/saved-views.tsx'
@@ -15,7 +15,7 @@ import { Time } from '#components/ui/time.tsx'
 import type { ProblemDocument } from '#lib/client/request.ts'
 import { AuditFilterBar } from './audit-filters.tsx'
 import { type AuditPage, type ListedAct, useEntryWindow } from './audit-pages.ts'
-import { EntryRows, FirstRows } from './entry-rows.tsx'
+import { FirstRows } from './entry-rows.tsx'
 import {
   type AuditBrowserFilters,
   type AuditQuery,
@@ -37,14 +37,7 @@ interface AuditBrowserProps {
 }
 const exportForm = () => import('./export-form.tsx')
 const drawer = () => import('./entry-drawer.tsx')
-const nothing = () => () => {}
-/** Whether the page is hydrated: the first render must equal that of the server. */
-const useIsAlive = () =>
-  useSyncExternalStore(
-    nothing,
-    () => true,
-    () => false,
-  )
+const scroller = () => import('./entry-scroller.tsx')
 
 /** The audit log. The address holds the filters and the open entry. Rows end at a fixed time, so that new entries do not move them. */
 export function AuditBrowser({ query, first, problem }: AuditBrowserProps) {
@@ -184,7 +177,7 @@ interface EntriesProps {
 function Entries({ query, first, isNarrowed, onOnly }: EntriesProps) {
   const t = useTranslations('audit')
   const common = useTranslations('common')
-  const isAlive = useIsAlive()
+  const rows = useLoaded(scroller, true)
   const [view, state] = useEntryWindow(query, first)
   const [open, setOpen] = useQueryState('entry', { history: 'push' })
   const loaded = useLoaded(drawer, open !== null)
@@ -209,6 +202,10 @@ function Entries({ query, first, isNarrowed, onOnly }: EntriesProps) {
   }, [atHand, setOpen])
   const opened = open === null ? undefined : auditEntryOf(open)
   const isNone = state.isWhole && state.count === 0
+  const openRow = (index: number) => {
+    setCursor(index)
+    show(index)
+  }
 
   return (
     <div className="grid gap-2">
@@ -216,20 +213,17 @@ function Entries({ query, first, isNarrowed, onOnly }: EntriesProps) {
         <EmptyState title={t('empty.title')}>
           <p>{isNarrowed ? t('empty.text') : t('empty.wholeText')}</p>
         </EmptyState>
-      ) : isAlive ? (
-        <EntryRows
+      ) : rows ? (
+        <rows.EntryRows
           view={view}
           count={state.count}
           isWhole={state.isWhole}
           cursor={cursor}
           opened={opened?.id ?? null}
-          onOpen={(index) => {
-            setCursor(index)
-            show(index)
-          }}
+          onOpen={openRow}
         />
       ) : (
-        <FirstRows acts={first.data} />
+        <FirstRows acts={first.data} onOpen={openRow} />
       )}
       {state.problem &&
         (state.problem.problem.code === 'rate_limited' ? (
