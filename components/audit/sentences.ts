@@ -1,5 +1,5 @@
-import { useMessages, useTranslations } from 'next-intl'
-import { usePunctuation } from '#components/ui/punctuation.ts'
+import { useLocale, useMessages, useTranslations } from 'next-intl'
+import { besideChinese, tidyChinese, usePunctuation } from '#components/ui/punctuation.ts'
 import { isRevocation } from '#lib/domains/audit/rules.ts'
 import type { AuditEntry, ListedAct, ListedActPart } from './audit-pages.ts'
 
@@ -79,6 +79,9 @@ export function useSentences() {
   const kind = useTranslations('requestNames.kinds')
   const role = useTranslations('roles.names')
   const { list } = usePunctuation()
+  const isChinese = useLocale() === 'zh'
+  const inside = (value: string): string => (isChinese ? besideChinese(value) : value)
+  const whole = (sentence: string): string => (isChinese ? tidyChinese(sentence) : sentence)
 
   const actorOf = ({ agentId, actorName }: Pick<Told, 'agentId' | 'actorName'>): string => {
     if (actorName !== null) return isolated(actorName)
@@ -105,19 +108,21 @@ export function useSentences() {
       return text === '' ? t('somebody') : isolated(names[text] ?? shortened(text))
     }
     const translated = (value: string): string => (isKey(words.roles.names, value) ? role(value) : value)
-    if (tries > 1) return t('tried', { who: actorOf(entry), what: thingOf(entry, 1), tries })
+    if (tries > 1) return whole(t('tried', { who: actorOf(entry), what: inside(thingOf(entry, 1)), tries }))
     const key = sentenceKeyOf(messages, entry)
-    return t(key, {
-      who: actorOf(entry),
-      what: key === 'listed' ? t(`things.${typeOf(entry.resourceType)}.all`) : thingOf(entry, count),
-      agent: named(details.agent_id),
-      target: named(details.target),
-      role: translated(textIn(details.role)),
-      from: translated(textIn(details.from)),
-      to: translated(textIn(details.to)),
-      fields: list(listIn(details.fields).map((field) => field.replaceAll('_', ' '))),
-      kinds: list(listIn(details.kinds).map((name) => (isKey(words.requestNames.kinds, name) ? kind(name) : name))),
-    })
+    return whole(
+      t(key, {
+        who: actorOf(entry),
+        what: key === 'listed' ? t(`things.${typeOf(entry.resourceType)}.all`) : inside(thingOf(entry, count)),
+        agent: inside(named(details.agent_id)),
+        target: inside(named(details.target)),
+        role: translated(textIn(details.role)),
+        from: translated(textIn(details.from)),
+        to: translated(textIn(details.to)),
+        fields: list(listIn(details.fields).map((field) => field.replaceAll('_', ' '))),
+        kinds: list(listIn(details.kinds).map((name) => (isKey(words.requestNames.kinds, name) ? kind(name) : name))),
+      }),
+    )
   }
   return { sentenceOf, actorOf }
 }
