@@ -112,6 +112,17 @@ describe('the first layer of a receipt', () => {
     expect(textOf(reading({ names: { found: 1, erased: 1, listed: 0 } }))).not.toContain('may be names')
   })
 
+  it('explains why it counts more items than the preview did', () => {
+    const own = (stores: Receipt['stores']) =>
+      textOf({
+        stores: [{ ...line('postgresql', 2), holder: 'privacy.requests' }, ...stores],
+        retained: [{ what: receiptText('retained', 'request'), ground: '', until: at }],
+      })
+    expect(own([])).toContain('Includes records added after the confirmation, such as the deletion request.')
+    const copies = { ...line('postgresql', 18), holder: 'holds.versions' }
+    expect(own([copies])).toContain('Includes the deletion request, and 18 copies kept for an ended legal hold.')
+  })
+
   it('has a separate line for records under a legal hold', () => {
     const text = textOf({
       held: 3,

@@ -11,7 +11,7 @@ import { Folded } from './folded.tsx'
 import { ReceiptTable } from './receipt-table.tsx'
 import { useReceiptWords } from './receipt-words.tsx'
 import { type StayingGroup, stayingData } from './staying-rules.ts'
-import { includesOwnRequest, receiptSummary, type StoreTotal, storeTotals } from './store-totals.ts'
+import { heldCopies, includesOwnRequest, receiptSummary, type StoreTotal, storeTotals } from './store-totals.ts'
 
 type Reading = NonNullable<Receipt['complete_reading']>
 const byTime = (times: readonly string[]): string[] =>
@@ -154,7 +154,9 @@ export function ReceiptSentences({ receipt, isBrief = false }: { receipt: Receip
       </p>
       {counts.pseudonymized > 0 && <p>{t('lead.renamed', { count: counts.pseudonymized })}</p>}
       {counts.held > 0 && <p className="text-amber">{t('lead.onHold', { count: counts.held })}</p>}
-      {!isBrief && includesOwnRequest(receipt) && <p className="text-quiet">{t('lead.own')}</p>}
+      {!isBrief && includesOwnRequest(receipt) && (
+        <p className="text-quiet">{t('lead.own', { copies: heldCopies(receipt) })}</p>
+      )}
       <SearchedAgain receipt={receipt} />
     </>
   )

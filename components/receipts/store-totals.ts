@@ -64,3 +64,9 @@ export function receiptSummary(receipt: Pick<Receipt, 'stores'>, held: number) {
 export const includesOwnRequest = ({ stores, retained }: Pick<Receipt, 'stores' | 'retained'>): boolean =>
   stores.some(({ holder, deleted }) => holder === 'privacy.requests' && deleted > 0) &&
   retained.some(({ what }) => recognizeReceiptText('retained', what)?.code === 'request')
+
+/**
+ * Deleted copies that were kept for a legal hold that has ended. The deletion itself can make some, so the preview counted fewer records.
+ */
+export const heldCopies = ({ stores }: Pick<Receipt, 'stores'>): number =>
+  stores.reduce((sum, { holder, deleted }) => sum + (holder === 'holds.versions' ? deleted : 0), 0)
