@@ -50,7 +50,7 @@ function trace(n: number, at: Date): unknown {
             {
               step_id: 3,
               type: 'error_recovery',
-              content: `The first remedy changed nothing and was taken back. ${pick(suspects, n + 2)} was next.`,
+              content: `The first remedy changed nothing and was taken back. Next suspect: ${pick(suspects, n + 2)}.`,
             },
           ]
         : []),

@@ -148,6 +148,7 @@ function useColumns(): ShownColumn<LoggedDeletion>[] {
     },
     {
       key: 'receipt',
+      phone: 'plain',
       title: t('columns.receipt'),
       value: ({ receipt_id }) => receipt_id,
       isUnsortable: true,

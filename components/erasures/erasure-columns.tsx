@@ -52,7 +52,7 @@ function Status({ erasure: { state, stuck, causes } }: { erasure: Erasure }) {
         </Badge>
         {stuck > 0 && <Badge tone="danger">{t('stuck', { count: stuck })}</Badge>}
       </span>
-      {causes.length > 0 && <CauseList causes={causes} />}
+      {causes.length > 0 && <CauseList causes={causes} isOver={state === 'done'} />}
     </div>
   )
 }

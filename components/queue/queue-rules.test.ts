@@ -4,7 +4,7 @@ import { actsOf, extendedBy, longestExtension } from './acts.ts'
 import { countByStretch, dueOf } from './due.ts'
 import type { AdminRequest } from './endpoints.ts'
 import { isQueueFiltered, loadQueueFilters, type QueueFilterValues, queueQueryOf } from './filters.ts'
-import { eventName } from './timeline-events.ts'
+import { eventName, isNewestAssignment } from './timeline-events.ts'
 
 const day = 86_400
 const request = (more: Partial<AdminRequest> = {}): AdminRequest => ({
@@ -167,4 +167,16 @@ describe('queryOf', () => {
     const wrong = await read('state=nowhere&q=%20&assignee=somebody&hold=1&open=perhaps')
     expect(queueQueryOf(wrong, me)).toEqual({ open: 'true', sort: 'due', limit: '50' })
   })
+})
+
+it('only the newest assignment of a request names the current assignee', () => {
+  const event = (name: string, details: Record<string, boolean> = {}) => ({ event: name, details })
+  const [first, second, comment] = [
+    event('assigned', { assigned: true }),
+    event('assigned', { assigned: true }),
+    event('comment'),
+  ]
+  const newest = (timeline: ReturnType<typeof event>[]) => timeline.map((entry) => isNewestAssignment(entry, timeline))
+  expect(newest([first, second, comment])).toEqual([false, true, false])
+  expect(newest([first, event('assigned', { assigned: false })])).toEqual([false, false])
 })

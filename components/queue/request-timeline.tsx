@@ -11,7 +11,7 @@ import { Time } from '#components/ui/time.tsx'
 import { Timeline, type TimelineEvent } from '#components/ui/timeline.tsx'
 import { type AdminRequestDetail, type AdminTimelineEvent, commentAt, requestPaths } from './endpoints.ts'
 import { StateProblem } from './state-problem.tsx'
-import { eventName } from './timeline-events.ts'
+import { eventName, isNewestAssignment } from './timeline-events.ts'
 import { WordsField } from './words-field.tsx'
 
 function CommentForm({ request }: { request: AdminRequestDetail }) {
@@ -60,8 +60,16 @@ export function RequestTimeline({ request, canComment }: { request: AdminRequest
     const { days, due } = event.details
     const clock = due === request.due_at ? 'internal' : due === request.legal_due_at ? 'legal' : 'other'
     const who = event.by_name ?? t(`timeline.by.${event.by}`)
+    const assignee = isNewestAssignment(event, request.timeline) ? request.assigned_name : null
     return name
-      ? t(`timeline.events.${name}`, { who, by: event.by, clock, days: Number(days ?? 0) })
+      ? t(`timeline.events.${name}`, {
+          who,
+          by: event.by,
+          clock,
+          days: Number(days ?? 0),
+          named: assignee === null ? 'no' : 'yes',
+          name: assignee ?? '',
+        })
       : t('timeline.other', { who, event: event.event })
   }
   const shown = ({ event, others, tries, since }: TimelineAct<AdminTimelineEvent>, index: number): TimelineEvent => {

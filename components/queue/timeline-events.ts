@@ -51,6 +51,13 @@ interface TimelineEntry {
   at: string
   details: Readonly<Record<string, string | number | boolean | null>>
 }
+const isAssignment = ({ event, details }: Pick<TimelineEntry, 'event' | 'details'>): boolean =>
+  event === 'assigned' && details.assigned !== false
+/** Whether this event made the current assignee: events have no assignee of their own. */
+export const isNewestAssignment = <Entry extends Pick<TimelineEntry, 'event' | 'details'>>(
+  entry: Entry,
+  timeline: readonly Entry[],
+): boolean => isAssignment(entry) && timeline.findLast(({ event }) => event === 'assigned') === entry
 /**
  * The message key of an event; undefined if it has no translation. A request that was entered after its receipt, or takes over the receipt
  * of an earlier one, was only recorded at the time of its first event.
