@@ -126,3 +126,70 @@ test('a clicked link is marked at once, and a bar shows while the next page load
   await expect(link).not.toHaveAttribute('data-pending')
   await page.context().close()
 })
+
+/** Texts of the bar at the top and of table rows that cover each other by more than a pixel. */
+const coveredTexts = (page: Page) =>
+  page.evaluate(() => {
+    const textsIn = (box: Element) => {
+      const found: { text: string; at: DOMRect }[] = []
+      const texts = document.createNodeIterator(box, NodeFilter.SHOW_TEXT)
+      for (let node = texts.nextNode(); node; node = texts.nextNode()) {
+        const isSeen = node.parentElement?.checkVisibility({ visibilityProperty: true }) ?? false
+        if (!isSeen || node.parentElement?.closest('.sr-only') || !node.nodeValue?.trim()) continue
+        const range = document.createRange()
+        range.selectNodeContents(node)
+        for (const at of range.getClientRects()) if (at.width > 2) found.push({ text: node.nodeValue, at })
+      }
+      return found
+    }
+    return [...document.querySelectorAll('body header, main tbody tr')].flatMap((box) => {
+      const texts = textsIn(box)
+      return texts.flatMap((one, index) =>
+        texts.slice(index + 1).flatMap((other) => {
+          const width = Math.min(one.at.right, other.at.right) - Math.max(one.at.left, other.at.left)
+          const height = Math.min(one.at.bottom, other.at.bottom) - Math.max(one.at.top, other.at.top)
+          return width > 1 && height > 4 ? [`${one.text} | ${other.text}`] : []
+        }),
+      )
+    })
+  })
+
+test('at 320 pixels no text of the bar or of a list covers another', async ({ browser }) => {
+  for (const [area, names] of [
+    ['public', ['home', 'receipt']],
+    ['admin', ['deletionLog', 'users', 'requests', 'erasures']],
+  ] as const)
+    for (const locale of ['en-GB', 'zh-CN']) {
+      const session = sessions[area]
+      const context = await browser.newContext({
+        baseURL: origin,
+        locale,
+        viewport: { width: 320, height: 640 },
+        ...(session && { storageState: session }),
+      })
+      const page = await context.newPage()
+      for (const name of names) {
+        await page.goto(at[name])
+        await alive(page)
+        expect.soft(await coveredTexts(page), `${name} in ${locale}`).toEqual([])
+      }
+      await context.close()
+    }
+})
+
+test('tabs that need more width than a phone has fade at the side where more follow', async ({ browser }) => {
+  const page = await opened(browser, 'you')
+  const tabs = page.getByRole('main').getByRole('navigation').first()
+  const fades = () =>
+    tabs.evaluate((strip) =>
+      ['--fade-left', '--fade-right'].map((name) => getComputedStyle(strip).getPropertyValue(name)),
+    )
+  await page.goto('/settings/privacy')
+  await alive(page)
+  await expect.poll(fades).toEqual(['0px', '0px'])
+  await page.setViewportSize({ width: 320, height: 640 })
+  await expect.poll(async () => (await fades())[1]).not.toBe('0px')
+  await tabs.evaluate((strip) => strip.scrollTo({ left: strip.scrollWidth }))
+  await expect.poll(async () => (await fades()).map((width) => width === '0px')).toEqual([false, true])
+  await page.context().close()
+})

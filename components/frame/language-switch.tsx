@@ -24,7 +24,8 @@ export function LanguageSwitch({ choose }: { choose: (form: FormData) => Promise
           aria-pressed={locale === current}
           className={clsx(
             'min-h-9 min-w-8 rounded-small px-1.5 text-sm hover:bg-sunken hover:text-ink',
-            locale === current ? 'font-semibold text-ink' : 'text-quiet',
+            // The narrowest phones have only room for the other language.
+            locale === current ? 'font-semibold text-ink max-[22rem]:hidden' : 'text-quiet',
           )}
         >
           {short}

@@ -35,7 +35,10 @@ export const NoticeList = ({
           <dt className="font-medium">{what}</dt>
           <dd className="text-quiet sm:col-start-1">{text}</dd>
           <dd className="sm:col-start-2 sm:row-span-2 sm:row-start-1">
-            <span className="text-quiet sm:sr-only">{howLong} </span>
+            <span className="text-quiet sm:sr-only">
+              {howLong}
+              {howLong.endsWith('：') ? '' : ' '}
+            </span>
             {term}
           </dd>
         </div>

@@ -32,7 +32,7 @@ export function LinkStrip({ label, className, current, children }: LinkStripProp
     if (left !== row.scrollLeft) row.scrollTo({ left, behavior: 'instant' })
   }, [path, current])
   return (
-    <nav ref={strip} aria-label={label} className={clsx('flex overflow-x-auto', className)}>
+    <nav ref={strip} aria-label={label} className={clsx('fading flex overflow-x-auto', className)}>
       {children}
     </nav>
   )

@@ -38,7 +38,7 @@ function Tile({ label, value, tone = 'neutral', hint, trend, href }: StatTile) {
       <dd className="flex flex-wrap items-end justify-between gap-2">
         <span
           className={clsx(
-            'min-w-0 text-title font-semibold tracking-tight tabular-nums [&_span]:whitespace-normal',
+            'min-w-0 text-title font-semibold tracking-tight break-keep tabular-nums [&_span]:whitespace-normal',
             tones[tone],
           )}
         >

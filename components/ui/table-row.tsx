@@ -82,7 +82,7 @@ export function TableRow<Row>({
               main
                 ? clsx(
                     'font-medium max-sm:text-base max-sm:leading-snug',
-                    hasBeside ? 'max-sm:min-w-0 max-sm:flex-1' : 'max-sm:basis-full',
+                    hasBeside ? 'max-sm:min-w-0 max-sm:flex-auto' : 'max-sm:basis-full',
                   )
                 : 'font-normal',
             )}

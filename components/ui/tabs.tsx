@@ -14,7 +14,7 @@ export const Tabs = ({ label, tabs }: { label: string; tabs: readonly Tab[] }) =
   <LinkStrip
     label={label}
     current={tabs.find(({ isCurrent }) => isCurrent)?.href}
-    className="-mx-1 gap-1 border-b border-line px-1"
+    className="gap-1 border-b border-line"
   >
     {tabs.map(({ href, title, count, isCurrent }) => (
       <PageLink
@@ -22,7 +22,7 @@ export const Tabs = ({ label, tabs }: { label: string; tabs: readonly Tab[] }) =
         href={href}
         aria-current={isCurrent ? 'page' : undefined}
         className={clsx(
-          '-mb-px flex min-h-10 items-center gap-1.5 border-b-2 px-3 whitespace-nowrap',
+          '-mb-px flex min-h-10 focus-visible:-outline-offset-2 items-center gap-1.5 border-b-2 px-3 whitespace-nowrap',
           isCurrent ? 'border-accent font-medium' : 'border-transparent text-quiet hover:text-ink',
         )}
       >

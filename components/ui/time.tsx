@@ -42,7 +42,17 @@ export function Time({ at, relative = false, show = relative ? 'both' : 'exact',
         {exact}
       </span>
       <span className="hidden whitespace-nowrap text-quiet print:inline"> ({utc})</span>
-      {show === 'both' && <span className="text-quiet print:hidden">{`${open}${distance}${close}`}</span>}
+      {show === 'both' && (
+        <span className="text-quiet print:hidden">
+          {open.startsWith(' ') && ' '}
+          <span className="whitespace-nowrap">
+            {open.trimStart()}
+            {distance}
+            {/* Half of a full-width bracket is empty, and a space may follow it. */}
+            <span className={close === ')' ? undefined : '-mr-[0.35em]'}>{close}</span>
+          </span>
+        </span>
+      )}
     </time>
   )
 }
