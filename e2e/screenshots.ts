@@ -13,6 +13,9 @@ const root = resolve(import.meta.dirname, '..')
 const folder = join(root, 'var/screenshots')
 /** The pages that the README and docs/for-data-protection-officers.md show. */
 const main: readonly PageName[] = [
+  'home',
+  'receipt',
+  'verify',
   'overview',
   'privacy',
   'deletion',
@@ -57,8 +60,11 @@ const browser: Browser = await chromium.launch({
 })
 const chosen = pages.filter(({ name }) => (values.readme ? main.includes(name) : (values.only?.includes(name) ?? true)))
 
-async function contextOf(area: PageEntry['area'], look: Look): Promise<BrowserContext> {
-  const who = area === 'admin' ? people.admin : people.person
+async function contextOf(
+  area: PageEntry['area'],
+  look: Look,
+  who: string = area === 'admin' ? people.admin : people.person,
+): Promise<BrowserContext> {
   const context = await browser.newContext({
     baseURL: demo.origin,
     timezoneId: 'Europe/Berlin',
@@ -72,6 +78,14 @@ async function contextOf(area: PageEntry['area'], look: Look): Promise<BrowserCo
 
 /** What a reader does on a page before it shows anything. */
 const firstSteps: Partial<Record<PageName, (page: Page) => Promise<void>>> = {
+  async verify(page) {
+    await page
+      .getByRole('textbox')
+      .first()
+      .fill(at.receipt.split('/').at(-1) ?? '')
+    await page.locator('main form button[type=submit]').click()
+    await page.locator('main a[href^="/receipts/"]').first().waitFor()
+  },
   async storeSearch(page) {
     await control.remember('support-77', 'Kim Example asked about the delivery of March, kim@example.org')
     await page.getByRole('textbox').first().fill('Kim Example\nkim@example.org')
@@ -81,10 +95,38 @@ const firstSteps: Partial<Record<PageName, (page: Page) => Promise<void>>> = {
   },
 }
 
+/** The area whose person the picture shows: the README shows the overview of an admin. */
+const shownTo = (page: PageEntry & { name: PageName }): PageEntry['area'] =>
+  values.readme && page.name === 'overview' ? 'admin' : areaOf(page)
+
+/** A deletion while its numbers fall. Nobody else needs this demo person afterwards. */
+async function shootDeletion(): Promise<void> {
+  const context = await contextOf('you', 'desktop', 'cleo@example.org')
+  const page = await context.newPage()
+  await page.emulateMedia({ reducedMotion: 'no-preference' })
+  const answer = await context.request.post('/api/privacy/requests', {
+    headers: { Origin: demo.origin, 'Sec-Fetch-Site': 'same-origin' },
+    data: { kinds: ['erasure'], grace: 'now', password: demo.password },
+  })
+  const { data } = (await answer.json()) as { data: { id: string; receipt_id: string } }
+  await page.goto(
+    `/settings/privacy/delete?${new URLSearchParams({ step: 'done', request: data.id, begin: 'now', receipt: data.receipt_id })}`,
+  )
+  await page.getByRole('list', { name: 'Places with data' }).getByRole('listitem').first().waitFor()
+  await page.waitForFunction(() => {
+    const [shown, of] = [...document.querySelectorAll('main li p span')].map((one) =>
+      Number(/\d+/.exec(one.textContent ?? '')?.[0]),
+    )
+    return shown !== undefined && of !== undefined && shown < of * 0.9
+  })
+  await page.screenshot({ path: join(forReadme, 'deletion-progress.png') })
+  await context.close()
+}
+
 async function shoot(look: Look): Promise<number> {
   let shot = 0
   for (const area of ['public', 'you', 'admin'] as const) {
-    const here = chosen.filter((page) => areaOf(page) === area)
+    const here = chosen.filter((page) => shownTo(page) === area)
     if (here.length === 0) continue
     const context = await contextOf(area, look)
     const page = await context.newPage()
@@ -109,6 +151,7 @@ try {
     ? (['desktop'] as const)
     : (Object.keys(looks) as Look[]).filter((look) => values.look.includes(look)))
     console.log(`${look}: ${await shoot(look)} pages`)
+  if (values.readme) await shootDeletion()
   console.log(`They are in ${values.readme ? forReadme : folder}.`)
 } finally {
   await browser.close()

@@ -148,7 +148,7 @@ const coveredTexts = (page: Page) =>
         texts.slice(index + 1).flatMap((other) => {
           const width = Math.min(one.at.right, other.at.right) - Math.max(one.at.left, other.at.left)
           const height = Math.min(one.at.bottom, other.at.bottom) - Math.max(one.at.top, other.at.top)
-          return width > 1 && height > 4 ? [`${one.text} | ${other.text}`] : []
+          return one.text !== other.text && width > 1 && height > 4 ? [`${one.text} | ${other.text}`] : []
         }),
       )
     })

@@ -44,6 +44,27 @@ test('a deletion that waits for a store says so in every tab, after a reload and
     await first.reload()
     await isWaiting(first)
 
+    await test.step('forty places fit the narrowest phone', async () => {
+      const names = Array.from({ length: 40 }, (_, n) => `${n % 2 === 0 ? 'מאגר '.repeat(20) : 'store'.repeat(20)}${n}`)
+      const progress = {
+        state: 'erasing',
+        places: names.map((store, n) => ({
+          ...{ store, records: 1_000 + n, remaining: n, held: 0, found_again: null, waiting_since: null },
+        })),
+      }
+      const third = await context.newPage()
+      await third.setViewportSize({ width: 320, height: 640 })
+      await third.route('**/progress/events', (route) =>
+        route.fulfill({ contentType: 'text/event-stream', body: `data: ${JSON.stringify(progress)}\n\n` }),
+      )
+      await third.route('**/progress', (route) => route.fulfill({ json: { data: progress } }))
+      await third.goto(address)
+      await expect(places(third)).toHaveCount(40)
+      await expect(places(third).first()).toContainText('Deleting')
+      expect(await third.evaluate(() => document.documentElement.scrollWidth)).toBe(320)
+      await third.close()
+    })
+
     await control.down()
     // The page keeps the last state that it knows.
     await isWaiting(first)
