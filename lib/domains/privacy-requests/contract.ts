@@ -353,7 +353,7 @@ export const fileForParticipant = operation({
   path,
   summary: 'File a privacy request for a participant of a project',
   description:
-    'For owners of the project, managers of its organization and admins, who confirm the identity of the participant by filing. If a person claimed the participation, the request is about their account, and a link to their address confirms it. The outcome of access and portability names the export. Restriction takes effect at once: agents of the project do not read what the participant wrote, and write nothing on their behalf. An objection restricts in the same way until an admin decides about it. A token files access, portability and erasure for participants without an account, in projects that its agent is a member of and the owner of the agent owns. After the owner changed how they sign in, it does so again when they have rotated it.',
+    'For owners of the project, managers of its organization and admins, who confirm the identity of the participant by filing. If a person claimed the participation, the request is about their account, and a link to their address confirms it. The outcome of access and portability names the export. Restriction takes effect at once: agents of the project do not read what the participant wrote, and write nothing on their behalf. An objection restricts in the same way until an admin decides about it. A token files access, portability and erasure for participants without an account, in projects that its agent is a member of and the owner of the agent owns. After a changed sign-in of the owner, it needs a rotation.',
   permission: 'participants:privacy',
   audit: participantErasure,
   params: ofParticipant,
@@ -416,7 +416,7 @@ export const cancelForParticipant = operation({
   path: `${path}/{id}/cancel`,
   summary: 'Cancel a privacy request about a participant',
   description:
-    'Until its work begins. For the owner, manager or admin who filed it, and the owner of the agent whose token filed it; an admin refuses a request of somebody else with the reason.',
+    'Until its work begins. For the person who filed it, or owns the agent that filed it; an admin refuses other requests with the reason.',
   permission: 'participants:privacy',
   audit: { action: 'update', ...participantErasure },
   params: ofParticipant.extend({ id: RequestId }),
