@@ -97,11 +97,10 @@ test('a person goes from the front page to a verified receipt in at most 8 click
   // The result is visible for two seconds only, so the page itself notes what it shows from now on.
   const shown = await page.evaluateHandle(() => {
     const texts: string[] = []
-    new MutationObserver(() => texts.push(document.querySelector('main')?.textContent ?? '')).observe(document.body, {
-      subtree: true,
-      childList: true,
-      characterData: true,
-    })
+    const note = () => {
+      for (const { textContent } of document.querySelectorAll('main, [role=status]')) texts.push(textContent ?? '')
+    }
+    new MutationObserver(note).observe(document.body, { subtree: true, childList: true, characterData: true })
     return texts
   })
   await done.click(page.getByRole('button', { name: 'Delete my data' }))
@@ -115,6 +114,8 @@ test('a person goes from the front page to a verified receipt in at most 8 click
         texts.some((one) => one.includes(text)),
         text,
       ).toBe(true)
+    // The sessions end with the account: nobody is asked to sign in again.
+    expect(texts.filter((one) => one.includes('You were signed out.'))).toEqual([])
     await expect(page.getByRole('main')).toContainText('rcpt_')
     await expect(page.getByText(/^\d+ items about this person were deleted from \d+ places?/)).toBeVisible()
     // An agent of this person was under a hold that has ended, so the receipt counts more items than the preview.

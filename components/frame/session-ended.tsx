@@ -18,6 +18,10 @@ export function announceSignOut(): void {
 const isSignInNeeded = (error: unknown) =>
   error instanceof RequestRefused && error.problem.status === 401 && error.problem.code === 'sign_in_needed'
 
+/** The sessions of a person end with their account, and the page that follows its deletion needs none. */
+const isDeletionFollowed = (): boolean =>
+  location.pathname === '/settings/privacy/delete' && new URLSearchParams(location.search).get('step') === 'done'
+
 /** Whether there is a session again: the reader signed in in another tab. */
 const hasSession = async (): Promise<boolean> =>
   (await fetch('/api/work', { cache: 'no-store' }).catch(() => undefined))?.ok ?? false
@@ -28,7 +32,9 @@ function useHasEnded(accountId: string | undefined, path: string): boolean {
   const [endedOf, setEndedOf] = useState<string>()
   useEffect(() => {
     if (accountId === undefined) return
-    const end = () => setEndedOf(accountId)
+    const end = () => {
+      if (!isDeletionFollowed()) setEndedOf(accountId)
+    }
     const channel = new BroadcastChannel(channelName)
     channel.addEventListener('message', end)
     const stopWatching = client.getQueryCache().subscribe(({ type, query }) => {
