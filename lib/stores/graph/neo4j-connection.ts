@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import neo4j, { type Driver, type ManagedTransaction, Neo4jError } from 'neo4j-driver'
+import neo4j, { type Driver, type ManagedTransaction, Neo4jError, type Session, type SessionConfig } from 'neo4j-driver'
 import { Problem } from '#lib/kernel/problem.ts'
 import { type StoreRefusal, unusableStore } from '#lib/kernel/store-refusal.ts'
 
@@ -12,7 +12,7 @@ const connectWithin = 5_000
  * Milliseconds until a session has a connection. The driver limits the opening of the socket (`connectionTimeout`), but not the handshake of
  * Bolt: a server that accepts connections and never answers would otherwise be waited for until this limit.
  */
-const acquireWithin = 2 * connectWithin
+const acquireWithin = 4 * connectWithin
 
 export type CypherRow = Record<string, unknown>
 export type CypherQuery = (text: string, parameters?: CypherRow) => Promise<CypherRow[]>
@@ -55,6 +55,10 @@ export function asGraphProblem(error: unknown): unknown {
 const gaveWay = (error: unknown) =>
   error instanceof Neo4jError && error.code.startsWith('Neo.TransientError.Transaction')
 
+/** The pool of the driver gave no connection in time. The driver has no code for it. */
+const hasNoConnection = (error: unknown): boolean =>
+  error instanceof Neo4jError && /acquisition timed out/i.test(error.message)
+
 /** Neo4j 5.26, or any calendar version after 5. */
 export function isSupported(version: string): boolean {
   const [major = 0, minor = 0] = version.split('.').map(Number)
@@ -82,6 +86,8 @@ export function connectNeo4j(url: string): Neo4jConnection {
   const auth =
     username === '' ? undefined : neo4j.auth.basic(decodeURIComponent(username), decodeURIComponent(password))
   let opened: Driver | undefined
+  /** The open sessions of each driver. */
+  const uses = new Map<Driver, number>()
   const driver = () => {
     opened ??= neo4j.driver(`${protocol}//${host}${protocol.startsWith('neo4j') ? search : ''}`, auth, {
       // Integers beyond 2^53 lose precision when they are read; only texts are written back.
@@ -94,25 +100,46 @@ export function connectNeo4j(url: string): Neo4jConnection {
     })
     return opened
   }
-  const within = async <T>(mode: 'READ' | 'WRITE', work: (ask: CypherQuery) => Promise<T>): Promise<T> => {
-    const session = driver().session({ defaultAccessMode: mode, ...(database === '' ? {} : { database }) })
-    const since = performance.now()
-    const run = (tx: ManagedTransaction) =>
-      work(async (text, parameters = {}) => (await tx.run(text, parameters)).records.map((record) => record.toObject()))
-    const settings = { timeout: transactionTimeout }
+  /**
+   * Runs `work` with a session. A handshake that was never answered keeps its place in the pool of the driver, also when the server answers
+   * again. So a driver whose pool gave no connection is replaced, and closed with its last session.
+   */
+  async function withSession<T>(config: SessionConfig, work: (session: Session) => Promise<T>): Promise<T> {
+    const one = driver()
+    uses.set(one, (uses.get(one) ?? 0) + 1)
+    const session = one.session({ ...config, ...(database === '' ? {} : { database }) })
     try {
+      return await work(session)
+    } catch (error) {
+      if (opened === one && hasNoConnection(error)) opened = undefined
+      throw asGraphProblem(error)
+    } finally {
+      await session.close()
+      const left = (uses.get(one) ?? 1) - 1
+      uses.set(one, left)
+      if (left === 0) {
+        uses.delete(one)
+        if (opened !== one) one.close().catch(() => {}) // its unanswered handshakes end with the server's connections
+      }
+    }
+  }
+  const within = <T>(mode: 'READ' | 'WRITE', work: (ask: CypherQuery) => Promise<T>): Promise<T> =>
+    withSession({ defaultAccessMode: mode }, async (session) => {
+      const since = performance.now()
+      const run = (tx: ManagedTransaction) =>
+        work(async (text, parameters = {}) =>
+          (await tx.run(text, parameters)).records.map((record) => record.toObject()),
+        )
+      const settings = { timeout: transactionTimeout }
       for (;;) {
         try {
           return await (mode === 'READ' ? session.executeRead(run, settings) : session.executeWrite(run, settings))
         } catch (error) {
-          if (!gaveWay(error) || performance.now() - since > transactionTimeout) throw asGraphProblem(error)
+          if (!gaveWay(error) || performance.now() - since > transactionTimeout) throw error
           await delay(Math.random() * 100)
         }
       }
-    } finally {
-      await session.close()
-    }
-  }
+    })
   return {
     write: (work) => within('WRITE', work),
     read: (work) => within('READ', work),
@@ -123,16 +150,8 @@ export function connectNeo4j(url: string): Neo4jConnection {
         if (!(error instanceof Problem && /AlreadyExists|NotFound/.test(error.detail ?? ''))) throw error
       }
     },
-    async ping() {
-      const session = driver().session(database === '' ? {} : { database })
-      try {
-        await session.run('RETURN 1', {}, { timeout: connectWithin })
-      } catch (error) {
-        throw asGraphProblem(error)
-      } finally {
-        await session.close()
-      }
-    },
+    ping: () =>
+      withSession({}, async (session) => void (await session.run('RETURN 1', {}, { timeout: connectWithin }))),
     async close() {
       await opened?.close()
     },

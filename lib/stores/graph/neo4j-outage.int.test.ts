@@ -16,6 +16,7 @@ import { newFolder } from '#lib/testing/services/process.ts'
 import { tcpProxy } from '#lib/testing/tcp-proxy.ts'
 import { openDatabase } from '../postgres/database.ts'
 import type { GraphStore, Neighbourhood } from './graph.ts'
+import { connectNeo4j } from './neo4j-connection.ts'
 import { neo4jGraph } from './neo4j-graph.ts'
 
 const decide = (found: Neighbourhood) =>
@@ -107,6 +108,30 @@ describe.skipIf(!isInstalled('neo4j'))('a Neo4j that fails', () => {
     },
     60_000,
   )
+
+  test('a server that answers again is used, after as many silent connections as the pool of the driver has places', async () => {
+    const silent: Socket[] = []
+    let isSilent = true
+    const between = createServer((socket) => {
+      socket.on('error', () => socket.destroy())
+      if (isSilent) return void silent.push(socket)
+      const upstream = connect(server.port, '127.0.0.1')
+      upstream.on('error', () => socket.destroy())
+      socket.pipe(upstream).pipe(socket)
+    }).listen(0, '127.0.0.1')
+    await once(between, 'listening')
+    const address = between.address()
+    if (address === null || typeof address === 'string') throw new Error('no port is free')
+    onTestFinished(() => {
+      for (const socket of silent) socket.destroy()
+      between.close()
+    })
+    const connection = opened(connectNeo4j(server.url.replace(`:${server.port}`, `:${address.port}`)))
+    const silentPings = Array.from({ length: 101 }, () => connection.ping().catch((error: unknown) => error))
+    for (const answer of await Promise.all(silentPings)) expect(answer).toMatchObject({ code: 'unavailable' })
+    isSilent = false
+    await connection.ping()
+  }, 120_000)
 
   test('residue finds an id although the population of another application’s index failed', async () => {
     const { username, password } = new URL(server.url)

@@ -148,7 +148,7 @@ it('any order of steps keeps to the transition table, erases nothing under a hol
     {
       seed: sampleSeed,
       // The examples below run first and are counted.
-      numRuns: sampledRuns('orders of the steps of one privacy request', 16, 4),
+      numRuns: sampledRuns('orders of the steps of one privacy request', 16, 8),
       endOnFailure: true,
       // Orders that random generation rarely produces.
       examples: [
