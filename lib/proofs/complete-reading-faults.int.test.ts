@@ -141,6 +141,15 @@ describe('decideFinding()', () => {
     expect(decideFinding({ texts }, none, at)).toEqual({ kind: 'erase', runs: runs(7) })
   })
 
+  it('leaves runs that an assistant in another project also wrote, until an admin decides, and erases the rest', () => {
+    const texts = [{ runs: runs(3), writtenAt: undefined }]
+    const decided = (doubtful: ReadonlySet<number>, decision?: 'erase') =>
+      decideFinding({ texts }, none, undefined, decision, doubtful)
+    expect(decided(runs(2))).toEqual({ kind: 'erase', runs: runs(1, 2) })
+    expect(decided(runs(3))).toEqual({ kind: 'leave', reason: 'owned', writtenAt: undefined })
+    expect(decided(runs(3), 'erase')).toEqual({ kind: 'erase', runs: runs(3) })
+  })
+
   it('follows the decision of an admin', () => {
     const short = { texts: [{ runs: runs(2), writtenAt: undefined }] }
     const copy = { texts: [{ runs: runs(9), writtenAt: undefined }] }

@@ -482,14 +482,19 @@ describe.skipIf(!(await areStoresInstalled()))('histories in every connected sto
     const after = await stores.everything(world.tag)
     const messages = await test.db.prisma.message.findMany({
       where: { projectId: { in: world.made.map(({ project }) => project.id) } },
-      select: { id: true, content: true },
+      select: { id: true, content: true, role: true, projectId: true },
     })
     const contentOf = (id: string) => messages.find((one) => one.id === id)?.content
     for (const { id, texts } of left) expect(contentOf(id), 'a message of a living person').toBe(texts.at(-1))
     for (const { id, own } of answers) expect(contentOf(id), 'words of an assistant').toContain(own)
-    for (const { id, content } of messages)
-      for (const window of windows)
-        if (folded(content).includes(window)) throw new Error(`erased words in message ${id}: ${window}`)
+    // An assistant in another project may have said the same: a complete reading counts its message as left.
+    const homes = new Set(erased.map(({ project }) => world.made[project]?.project.id))
+    const isElsewhere = ({ role, projectId }: (typeof messages)[number]) =>
+      role === 'assistant' && !homes.has(projectId)
+    for (const message of messages)
+      for (const window of isComplete || !isElsewhere(message) ? windows : [])
+        if (folded(message.content).includes(window))
+          throw new Error(`erased words in message ${message.id}: ${window}`)
     const ofPlace = (contents: Map<string, string>, name: string) => {
       const rows = new Set(
         [...contents].flatMap(([place, text]) =>
@@ -521,7 +526,7 @@ describe.skipIf(!(await areStoresInstalled()))('histories in every connected sto
   }
 
   it(
-    'leaves no run of erased words that no living author wrote, and every word of living people, after any history',
+    'leaves no run of erased words that no living author wrote, and every word of living people',
     async () => {
       await fc.assert(fc.asyncProperty(historyOf, checked), { numRuns: histories, seed, endOnFailure: true })
     },

@@ -73,13 +73,13 @@ export interface RunFingerprints {
   /**
    * Passes every text by a person in messages and documents that remain to `visit`: their authors explain the same words elsewhere. Passes
    * the names of all people to `visitName`: what they share with an erased person is not erased. Passes the texts of assistants and tools
-   * to `visitOther` with their times: they explain only words that were written later.
+   * to `visitOther` with their times and projects: they explain only words that were written later.
    */
   living(
     now: Date,
     visit: (text: string) => void,
     visitName: (name: string) => void,
-    visitOther: (text: string, writtenAt: Date) => void,
+    visitOther: (text: string, of: { writtenAt: Date; project: string }) => void,
   ): Promise<void>
 }
 

@@ -181,42 +181,62 @@ async function readPage(source: Readable, cursor: string | null, { all }: WordsO
   return { findings, texts, units, next, unread }
 }
 
-/** The runs of an erasure that texts of others explain, by the id of its receipt. */
-type Explained = (receiptId: string) => ReadonlySet<number>
+/** Whose words the runs of an erasure are, by the id of its receipt. */
+interface Explained {
+  /** The runs of its erasure that texts of others explain. */
+  by(receiptId: string): ReadonlySet<number>
+  /** The runs that only assistants in other projects also wrote, after the oldest erased text: they may quote it, or say the same. */
+  doubtful(receiptId: string): ReadonlySet<number>
+}
+
+/** The project and the time of each text of an assistant with a run. */
+type MachineTexts = Map<number, { project: string; at: number }[]>
+
+function explainedBy(persons: ReadonlySet<number>, machines: MachineTexts, of: WordsOfReading['of']): Explained {
+  const known = new Map<string, { by: Set<number>; doubtful: Set<number> }>()
+  const ofReceipt = (receiptId: string) => {
+    const sets = known.get(receiptId) ?? { by: new Set(persons), doubtful: new Set<number>() }
+    if (known.has(receiptId)) return sets
+    known.set(receiptId, sets)
+    const { since, projects = [] } = of.get(receiptId) ?? {}
+    const first = since?.getTime() ?? Number.POSITIVE_INFINITY
+    for (const [run, texts] of machines)
+      if (texts.some(({ at }) => at < first)) sets.by.add(run)
+      else if (!persons.has(run) && texts.some(({ project }) => !projects.includes(project))) sets.doubtful.add(run)
+    return sets
+  }
+  return { by: (receiptId) => ofReceipt(receiptId).by, doubtful: (receiptId) => ofReceipt(receiptId).doubtful }
+}
 
 /**
- * The runs that texts of living authors contain, and those of texts of assistants that are older than the erased ones. They are read when the
- * first words are found, and again after a while.
+ * What texts of living authors explain, and what texts of assistants explain or may quote. They are read when the first words are found, and
+ * again after a while.
  */
 function explanations({ words, now }: ReadingDeps, { all, of }: WordsOfReading) {
   let known: { explained: Explained; until: number } | undefined
   return async (): Promise<Explained> => {
     if (known && known.until > performance.now()) return known.explained
-    const runs = new Set<number>()
-    /** When an assistant first wrote a run. */
-    const others = new Map<number, number>()
+    const persons = new Set<number>()
+    const machines: MachineTexts = new Map()
     await words.living(
       now(),
       (text) => {
-        for (const run of all.runsIn(text)) runs.add(run)
+        for (const run of all.runsIn(text)) persons.add(run)
       },
       (name) => {
-        for (const run of all.namesIn(name)) runs.add(run)
+        for (const run of all.namesIn(name)) persons.add(run)
       },
-      (text, writtenAt) => {
-        for (const run of all.wordsIn(text))
-          others.set(run, Math.min(others.get(run) ?? Number.POSITIVE_INFINITY, writtenAt.getTime()))
+      (text, { writtenAt, project }) => {
+        for (const run of all.wordsIn(text)) {
+          const texts = machines.get(run) ?? []
+          machines.set(run, texts)
+          const known = texts.find((one) => one.project === project)
+          if (known) known.at = Math.min(known.at, writtenAt.getTime())
+          else texts.push({ project, at: writtenAt.getTime() })
+        }
       },
     )
-    const byReceipt = new Map<string, ReadonlySet<number>>()
-    const explained: Explained = (receiptId) => {
-      const found = byReceipt.get(receiptId)
-      if (found) return found
-      const since = of.get(receiptId)?.since?.getTime() ?? Number.POSITIVE_INFINITY
-      const all = runs.union(new Set([...others].flatMap(([run, at]) => (at < since ? [run] : []))))
-      byReceipt.set(receiptId, all)
-      return all
-    }
+    const explained = explainedBy(persons, machines, of)
     known = { explained, until: performance.now() + explainedFor }
     return explained
   }
@@ -232,7 +252,7 @@ async function withoutShared(
   const { receiptId } = finding
   const texts: Finding['texts'] = []
   for (const one of finding.texts) {
-    const unknown = one.runs.difference(explained(receiptId))
+    const unknown = one.runs.difference(explained.by(receiptId))
     const matches = unknown.size === 0 ? [] : all.runsOf(receiptId, one.text).filter(({ run }) => unknown.has(run))
     const shared =
       matches.length === 0
@@ -259,13 +279,15 @@ type Assessment =
 
 /**
  * Judges a place. An erasure that was never read completely erases all words that no living author explains. A repetition erases only what
- * came back: texts that are older than the erasure by their store's own time, and copies too long to be chance.
+ * came back: texts that are older than the erasure by their store's own time, and copies too long to be chance. Words in `doubtful`, which an
+ * assistant in another project wrote, are erased only when an admin decides so.
  */
 export function decideFinding(
   { texts }: { texts: readonly Pick<FoundWords, 'runs' | 'writtenAt'>[] },
   explained: ReadonlySet<number>,
   erasedAt: Date | undefined,
   decision?: PlaceDecision | null,
+  doubtful: ReadonlySet<number> = new Set(),
 ): Assessment {
   const rest = texts
     .map(({ runs, writtenAt }) => ({ runs: runs.difference(explained), writtenAt }))
@@ -281,7 +303,9 @@ export function decideFinding(
       one.runs.size >= leastCopied,
   )
   if (returned.length === 0) return { kind: 'leave', reason: writtenAt ? 'newer' : 'undated', writtenAt }
-  return { kind: 'erase', runs: new Set(returned.flatMap(({ runs }) => [...runs])) }
+  const runs = new Set(returned.flatMap((one) => [...one.runs]))
+  const certain = decision === 'erase' ? runs : runs.difference(doubtful)
+  return certain.size === 0 ? { kind: 'leave', reason: 'owned', writtenAt } : { kind: 'erase', runs: certain }
 }
 
 /** What a reading does with the names of the erased person in a place. `names`: the fingerprints to erase there. */
@@ -366,6 +390,7 @@ const erasePage = (
     const now = deps.now()
     const own = await withoutReused(tx, source, items, now)
     const only = runs.length === 0 ? undefined : new Set(runs.map(Number))
+    const known = explained.by(receiptId).union(explained.doubtful(receiptId))
     const { count, results, mentions } = erasedOf(
       await source.erase(nobodys, own, tx, {
         key: `${run.id}:${source.name}:late:${readingId}:${page}`,
@@ -374,7 +399,7 @@ const erasePage = (
         words:
           names.length > 0
             ? all.named(receiptId, new Set(names.map(Number)))
-            : all.unexplained(receiptId, explained(receiptId), only),
+            : all.unexplained(receiptId, only ? explained.by(receiptId) : known, only),
         projects: words.projects,
         now,
       }),
@@ -450,9 +475,10 @@ async function eraseFindings(
   const decided = (finding: Finding): Assessment =>
     decideFinding(
       { texts: finding.texts.filter(({ runs }) => runs.size > 0) },
-      explained(finding.receiptId),
+      explained.by(finding.receiptId),
       words.of.get(finding.receiptId)?.erasedAt,
       decisions.get(keyOf(finding)),
+      explained.doubtful(finding.receiptId),
     )
   async function decidedNames(finding: Finding): Promise<NameAssessment> {
     const { receiptId, place, texts } = finding
@@ -460,7 +486,13 @@ async function eraseFindings(
     const { projects = [], namesUntil = new Date(0) } = words.of.get(receiptId) ?? {}
     const isOfOthers = await deps.db.transaction((tx) => place.isOfOthers(projects, tx))
     const lastAt = await place.lastWrittenAt?.()
-    return decideNames(texts, explained(receiptId), namesUntil, { lastAt, isOfOthers }, decisions.get(keyOf(finding)))
+    return decideNames(
+      texts,
+      explained.by(receiptId),
+      namesUntil,
+      { lastAt, isOfOthers },
+      decisions.get(keyOf(finding)),
+    )
   }
   const batches = new Map<string, Batch>()
   const add = (finding: Finding, runs: ReadonlySet<number>, names: ReadonlySet<number>) => {

@@ -160,28 +160,45 @@ describe('quotations in other projects', () => {
     await drain(test)
   }
 
+  const placesOf = async (receiptId: string) => {
+    const where = { receiptId, holder: 'projects.quotations' }
+    const places = await test.db.prisma.remainingPlace.findMany({ where, orderBy: { place: 'asc' } })
+    return places.map(({ place, reason }) => [place, reason])
+  }
+
   it.each(['assistant', 'tool', 'system'])(
-    'erasure cuts the quotation from a message with the role %s in another project of the organization',
+    'remain in a message with the role %s, and a complete reading counts and lists them',
     async (role) => {
       const text = sentence(role)
       const project = await newProject(await signedIn(test))
       const message = await madeMessage(test, await madeConversation(test, project), project.owner, { content: text })
       const other = await newProject(project.owner)
       const quoting = await answered(other, `${rest}\nYou wrote: ${text}`, role)
-      const unrelated = await answered(other, rest, role)
+      await answered(other, rest, role)
       const plan = await dataOf(test, 'DELETE', `${message.path}?dry_run=true`, project.owner)
-      expect(JSON.stringify(plan.verdicts)).not.toContain(quoting.id)
-      expect(plan.verdicts).toContainEqual(
-        expect.objectContaining({ id: 'other-projects', verdict: 'changed', evidence: ['messages:1'] }),
-      )
-      const receipt = await receiptOf(await eraseWholeProject(test, message.path, project.owner))
-      expect(await contentOf(quoting.id)).toBe(rest)
-      expect(await contentOf(unrelated.id)).toBe(rest)
-      expect(receipt.derived).toContainEqual(expect.objectContaining({ store: 'postgresql', cut: 1 }))
+      expect(JSON.stringify(plan)).not.toContain(quoting.id)
+      const receiptId = await eraseWholeProject(test, message.path, project.owner)
+      expect(await read()).toBe('completed')
+      expect(await contentOf(quoting.id)).toBe(`${rest}\nYou wrote: ${text}`)
+      expect(await lineOf(receiptId)).toMatchObject({ found: 1, erased: 0, left: 1 })
+      expect(await placesOf(receiptId)).toEqual([[`messages:${quoting.id}`, 'owned']])
     },
   )
 
-  it('erasure and complete reading keep what a living author of any project also wrote', async () => {
+  it('remain although the erased message states an older time', async () => {
+    const text = sentence('guessed')
+    const { owner } = await newProject(await signedIn(test))
+    const [erasing, other] = [await newProject(owner), await newProject(owner)]
+    const original = await answered(other, text)
+    const backdated = { content: text, created_at: '2000-01-01T00:00:00Z' }
+    const message = await madeMessage(test, await madeConversation(test, erasing), owner, backdated)
+    const receiptId = await eraseWholeProject(test, message.path, owner)
+    expect(await read()).toBe('completed')
+    expect(await contentOf(original.id)).toBe(text)
+    expect(await placesOf(receiptId)).toEqual([[`messages:${original.id}`, 'owned']])
+  })
+
+  it('are explained by what a living author of any project also wrote', async () => {
     const text = sentence('living')
     const { owner } = await newProject(await signedIn(test))
     const [erasing, quoting, third] = [await newProject(owner), await newProject(owner), await newProject(owner)]
@@ -196,7 +213,7 @@ describe('quotations in other projects', () => {
     expect((await lineOf(receiptId)).explained).toBeGreaterThan(0)
   })
 
-  it('erasure and complete reading keep what an assistant wrote before the erased text', async () => {
+  it('are explained by what an assistant wrote before the erased text', async () => {
     const text = sentence('older')
     const { owner } = await newProject(await signedIn(test))
     const [erasing, other] = [await newProject(owner), await newProject(owner)]
@@ -213,13 +230,13 @@ describe('quotations in other projects', () => {
     expect(await lineOf(receiptId)).toMatchObject({ erased: 0, left: 0 })
   })
 
-  it('a complete reading cuts quotations from edited and late messages, artifacts and titles by agents', async () => {
+  it('are cut from edited and late messages and artifacts in the own project by a complete reading, which lists titles', async () => {
     const text = sentence('late')
-    const { owner } = await newProject(await signedIn(test))
-    const [erasing, other] = [await newProject(owner), await newProject(owner)]
+    const other = await newProject(await signedIn(test))
+    const { owner } = other
     const edited = await answered(other, rest)
     test.clock.advance(1_000)
-    const message = await madeMessage(test, await madeConversation(test, erasing), owner, { content: text })
+    const message = await madeMessage(test, await madeConversation(test, other), owner, { content: text })
     await dataOf(test, 'PATCH', edited.path, other.agent, { body: { content: `${rest}\n${text}` } })
     test.clock.advance(1_000)
     await dataOf(test, 'PATCH', edited.path, other.agent, { body: { content: `${text}\n${rest}` } })
@@ -237,10 +254,12 @@ describe('quotations in other projects', () => {
     expect(chunks.map(({ content }) => content).join('\n')).not.toContain('late heron')
     const titleOf = async ({ id }: { id: string }) =>
       (await test.db.prisma.conversation.findUniqueOrThrow({ where: { id } })).title
-    expect(await titleOf(titled)).toBe('[erased]')
+    // A person may have changed it.
+    expect(await titleOf(titled)).toBe(text)
     // Its author is a person.
     expect(await titleOf(own)).toBe(`Re: ${text}`)
-    expect(await lineOf(receiptId)).toMatchObject({ found: 4, erased: 4, left: 0 })
+    expect(await lineOf(receiptId)).toMatchObject({ found: 4, erased: 3, left: 1 })
+    expect(await placesOf(receiptId)).toEqual([[`titles:${titled.id}`, 'owned']])
   })
 
   it('a complete reading lists quotations in projects of another organization, and under a legal hold', async () => {
@@ -257,43 +276,23 @@ describe('quotations in other projects', () => {
     expect(await read()).toBe('completed')
     for (const { id } of answers) expect(await contentOf(id)).toBe(`You wrote: ${text}`)
     expect(await lineOf(receiptId)).toMatchObject({ found: 2, erased: 0, left: 2 })
-    const places = await test.db.prisma.remainingPlace.findMany({
-      where: { receiptId, holder: 'projects.quotations' },
-      orderBy: { reason: 'asc' },
-    })
-    expect(places.map(({ place, reason }) => [place, reason])).toEqual([
-      [`messages:${answers[0]?.id}`, 'owned'],
-      [`messages:${answers[1]?.id}`, 'unchanged'],
-    ])
+    expect(await placesOf(receiptId)).toEqual(answers.map(({ id }) => [`messages:${id}`, 'owned']).sort())
   })
 
-  it("erasure cuts a person's name from messages of assistants in other projects, unless another person has or wrote it", async () => {
-    const names = ['Ludmila Horakova', 'Ferenc Szabadi', 'Oluwaseun Adebayo']
+  it("remain as a person's name in messages of assistants, which a complete reading lists", async () => {
+    const name = 'Ludmila Horakova'
     const { owner } = await newProject(await signedIn(test))
     const [erasing, other] = [await newProject(owner), await newProject(owner)]
-    const conversation = await madeConversation(test, erasing)
-    for (const [n, name] of names.entries())
-      await madeMessage(test, conversation, erasing.agent, {
-        content: `I collect malachite stamps, folder ${n}.`,
-        author: { external_id: `collector-${n}`, name },
-      })
-    const theirs = await madeConversation(test, other)
-    await madeMessage(test, theirs, other.agent, { content: 'Hello.', author: { external_id: 'x', name: names[1] } })
-    await madeMessage(test, theirs, await madeMember(test, other), { content: `Please call ${names[2]} back.` })
-    const answers = []
-    for (const name of names) answers.push(await answered(other, `${rest} Noted for ${name}, on Friday.`))
-    for (const n of names.keys()) await eraseParticipant(erasing, `collector-${n}`)
-    const contents = await Promise.all(answers.map(({ id }) => contentOf(id)))
-    expect(contents[0]).not.toContain('Horakova')
-    expect(contents[0]).toContain('on Friday')
-    expect(contents.slice(1)).toEqual(names.slice(1).map((name) => `${rest} Noted for ${name}, on Friday.`))
-    test.clock.advance(1_000)
-    const late = await answered(other, `${rest} Noted for ${names[0]}, on Monday.`)
+    await madeMessage(test, await madeConversation(test, erasing), erasing.agent, {
+      content: 'I collect malachite stamps, folder one.',
+      author: { external_id: 'collector', name },
+    })
+    const answer = await answered(other, `${rest} Noted for ${name}, on Friday.`)
+    await eraseParticipant(erasing, 'collector')
     expect(await read()).toBe('completed')
-    // It is newer than the erasure, so that it may be somebody else's name: an admin decides.
-    expect(await contentOf(late.id)).toContain('Horakova')
-    const places = await test.db.prisma.remainingPlace.findMany({ where: { place: `messages:${late.id}` } })
-    expect(places.map(({ reason }) => reason)).toEqual(['newer'])
+    expect(await contentOf(answer.id)).toContain(name)
+    const places = await test.db.prisma.remainingPlace.findMany({ where: { place: `messages:${answer.id}` } })
+    expect(places.map(({ reason }) => reason)).toEqual(['owned'])
   })
 })
 

@@ -17,22 +17,18 @@ import type { CacheStore } from '#lib/stores/cache/cache.ts'
 import { placeholder } from '#lib/stores/checkpoints/search-strings.ts'
 import type { ObjectStore } from '#lib/stores/objects/objects.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { preferIndexes } from '#lib/stores/postgres/personal-tables.ts'
 import { scopeSubject, untilErased } from '../legal-holds.ts'
 import type { Sources } from '../provenance/sources.ts'
 import { cutFrom } from '../words/derived-text.ts'
 import { mergeSpans } from '../words/fingerprints.ts'
-import { livingAuthors } from '../words/living-authors.ts'
 import { remainingTexts } from '../words/remaining-texts.ts'
 import { addNames, SourceWords } from '../words/run-words.ts'
 import {
   changeableRecords,
   machineMessages,
-  machineMessagesElsewhere,
   maxMachineMessages,
   maxQuoting,
   maxReportedPointers,
-  organisationsOf,
   type QuotingKind,
   quotingKinds,
   quotingRecords,
@@ -41,27 +37,23 @@ import {
 
 /** Where to search: an older message of an assistant cannot quote the erased ones. */
 interface Searched {
-  /** The project of erased texts, or an organization whose other projects may quote them. */
-  kind: 'project' | 'organisation'
-  id: string
+  project: string
   since: Date
 }
-const prefixes: Record<Searched['kind'], string> = { project: 'within:', organisation: 'across:' }
-const itemOf = ({ kind, id, since }: Searched): string => `${prefixes[kind]}${id}:${since.toISOString()}`
+const searchedPrefix = 'within:'
+const itemOf = ({ project, since }: Searched): string => `${searchedPrefix}${project}:${since.toISOString()}`
 function searchedAmong(items: readonly string[]): Searched[] {
   return items.flatMap((item) => {
-    for (const kind of ['project', 'organisation'] as const) {
-      const prefix = prefixes[kind]
-      if (!item.startsWith(prefix)) continue
-      const at = item.indexOf(':', prefix.length)
-      return [{ kind, id: item.slice(prefix.length, at), since: new Date(item.slice(at + 1)) }]
-    }
-    return []
+    if (!item.startsWith(searchedPrefix)) return []
+    const at = item.indexOf(':', searchedPrefix.length)
+    return [{ project: item.slice(searchedPrefix.length, at), since: new Date(item.slice(at + 1)) }]
   })
 }
 
 interface Quotation {
   id: string
+  /** The content that was read. */
+  before: string
   /** Undefined: it has no erased words. */
   content: string | undefined
   edits: { id: string; content: string }[]
@@ -118,52 +110,29 @@ const without = (text: string, matches: readonly ErasedRunMatch[]): string =>
   cutFrom(text, mergeSpans(matches)) ?? placeholder
 
 type Cut = (text: string) => Promise<string | undefined>
-/** What cuts erased words that `explained` does not contain. Its result is undefined for a text without them. */
-const cutter =
-  (
-    { words }: Sought,
-    explained: (text: string, found: readonly ErasedRunMatch[]) => Promise<ReadonlySet<number>>,
-  ): Cut =>
-  async (text) => {
-    const found = matchesOf(words, text)
-    if (found.length === 0) return undefined
-    const known = await explained(text, found)
-    const erased = found.filter(({ run }) => !known.has(run))
-    return erased.length === 0 ? undefined : without(text, erased)
-  }
-
-/** In a project of erased texts, the remaining texts of its persons explain words. They are read once, when the first words are found. */
-function cutterWithin(tx: Transaction, project: string, sought: Sought): Cut {
-  const { words, now, erasedIds } = sought
+/**
+ * What cuts erased words in a project of erased texts, except those that remaining texts of its persons contain. They are read once, when the
+ * first words are found. Its result is undefined for a text without erased words.
+ */
+function cutterWithin(tx: Transaction, project: string, { words, now, erasedIds }: Sought): Cut {
   const explained = memoize(async () => {
     const runs = new Set<number>()
     for await (const { isByPerson, texts } of remainingTexts(tx, project, now, erasedIds))
       if (isByPerson) for (const text of texts) for (const { run } of matchesOf(words, text)) runs.add(run)
     return runs
   })
-  return cutter(sought, explained)
-}
-
-/**
- * In other projects, the texts of persons in all projects explain words, and so do older texts of assistants: they cannot quote what was
- * written later.
- */
-function cutterAcross(tx: Transaction, since: Date, sought: Sought): Cut {
-  const { words, now, erasedIds } = sought
-  const living = livingAuthors({
-    within: (work) => work(tx),
-    projects: [],
-    now,
-    erasedIds,
-    before: since,
-    runsIn: (text) => matchesOf(words, text),
-  })
-  return cutter(sought, living.explained)
+  return async (text) => {
+    const found = matchesOf(words, text)
+    if (found.length === 0) return undefined
+    const known = await explained()
+    const erased = found.filter(({ run }) => !known.has(run))
+    return erased.length === 0 ? undefined : without(text, erased)
+  }
 }
 
 type MessageRow = Awaited<ReturnType<typeof machineMessages>>[number]
 async function quotationIn({ id, content, edits, contents }: MessageRow, cut: Cut): Promise<Quotation | undefined> {
-  const found: Quotation = { id, content: await cut(content), edits: [] }
+  const found: Quotation = { id, before: content, content: await cut(content), edits: [] }
   for (const [n, edit] of edits.entries()) {
     const rest = await cut(contents[n] ?? '')
     if (rest !== undefined) found.edits.push({ id: edit, content: rest })
@@ -174,7 +143,7 @@ async function quotationIn({ id, content, edits, contents }: MessageRow, cut: Cu
 /** Messages of assistants in a project with erased words. Only reads. */
 async function* quotationsIn(
   tx: Transaction,
-  { id: project, since }: Searched,
+  { project, since }: Searched,
   { now, erasedIds }: Sought,
   cut: Cut,
 ): AsyncGenerator<Quotation> {
@@ -190,34 +159,6 @@ async function* quotationsIn(
   }
 }
 
-/** Bounds of the search in other projects during an erasure, in messages and characters. A complete reading has none. */
-const maxAtOnce = 2_000
-const maxCharactersAtOnce = 2 * 1024 * 1024
-
-/** The oldest messages of assistants with erased words in all projects of an organization. Only reads. */
-async function* quotationsAcross(
-  tx: Transaction,
-  { id: organisation, since }: Searched,
-  { now, erasedIds }: Sought,
-  cut: Cut,
-): AsyncGenerator<Quotation> {
-  await preferIndexes(tx)
-  let [from, after] = [since, '']
-  let characters = 0
-  for (let count = 0; count < maxAtOnce && characters < maxCharactersAtOnce; count += maxMachineMessages) {
-    const rows = await machineMessagesElsewhere(tx, { organisation, since: from, after, now })
-    for (const row of rows) {
-      characters += row.content.length + row.contents.reduce((sum, { length }) => sum + length, 0)
-      const found = row.is_left || erasedIds.has(row.id) ? undefined : await quotationIn(row, cut)
-      if (found) yield found
-    }
-    const last = rows.at(-1)
-    if (last === undefined || rows.length < maxMachineMessages) return
-    from = last.created_at
-    after = last.id
-  }
-}
-
 const pointerPrefix = 'pointer:'
 /**
  * Pointers of remaining messages and documents whose reference contains erased words, such as a key with a sentence of another author.
@@ -225,7 +166,7 @@ const pointerPrefix = 'pointer:'
  */
 async function* quotingPointers(
   tx: Transaction,
-  { id: project, since }: Searched,
+  { project, since }: Searched,
   { erasedIds }: Sought,
   cut: Cut,
 ): AsyncGenerator<QuotingPointer> {
@@ -251,22 +192,16 @@ async function found(
   tx: Transaction,
   searched: readonly Searched[],
   sought: Sought,
-): Promise<{ own: Quotation[]; others: Quotation[]; pointers: QuotingPointer[] }> {
-  const own = new Map<string, Quotation>()
-  const others = new Map<string, Quotation>()
+): Promise<{ quotations: Quotation[]; pointers: QuotingPointer[] }> {
+  const quotations: Quotation[] = []
   const pointers: QuotingPointer[] = []
   if (!sought.words.isEmpty)
-    for (const one of searched.toSorted((a, b) => (a.kind === b.kind ? 0 : a.kind === 'project' ? -1 : 1)))
-      if (one.kind === 'project') {
-        const cut = cutterWithin(tx, one.id, sought)
-        for await (const quotation of quotationsIn(tx, one, sought, cut)) own.set(quotation.id, quotation)
-        for await (const pointer of quotingPointers(tx, one, sought, cut)) pointers.push(pointer)
-      } else {
-        const cut = cutterAcross(tx, one.since, sought)
-        for await (const quotation of quotationsAcross(tx, one, sought, cut))
-          if (!own.has(quotation.id)) others.set(quotation.id, quotation)
-      }
-  return { own: [...own.values()], others: [...others.values()], pointers }
+    for (const one of searched) {
+      const cut = cutterWithin(tx, one.project, sought)
+      for await (const quotation of quotationsIn(tx, one, sought, cut)) quotations.push(quotation)
+      for await (const pointer of quotingPointers(tx, one, sought, cut)) pointers.push(pointer)
+    }
+  return { quotations, pointers }
 }
 
 const recordPrefix = 'quoting:'
@@ -368,6 +303,9 @@ async function cutRecords(
   return { changed, messages }
 }
 
+/** A person may have written a title or a name that an agent chose first. */
+const isTitle = (kind: QuotingKind): boolean => kind === 'titles' || kind === 'names'
+
 /** Reads everything of the projects that no person wrote: all messages of assistants and tools, artifacts, titles and references. */
 const quotationReader =
   (db: Database) =>
@@ -375,24 +313,14 @@ const quotationReader =
     const [name, after = ''] = cursor?.split(/:(.*)/s) ?? []
     const kind = quotingKinds.find((one) => one === name) ?? 'messages'
     const rows = await db.transaction((tx) => quotingRecords(tx, { after }, kind))
-    /** Only the organization of the erased texts may change a text. */
-    async function isOfOwnOrganisation(
-      project: string,
-      projects: readonly string[],
-      tx: Transaction,
-    ): Promise<boolean> {
-      const of = await organisationsOf(tx, { projects: [project, ...projects] })
-      const theirs = of.find((one) => one.project === project)?.organisation
-      return of.some((one) => one.organisation === theirs && projects.includes(one.project))
-    }
     for (const { id, project, texts, at } of rows)
       await visit({
         id: `${kind}:${id}`,
         texts,
         writtenAt: async () => at,
-        itemsOf: async (projects, tx) =>
-          (await isOfOwnOrganisation(project, projects, tx)) ? [recordItem(kind, id)] : [],
-        isOfOthers: async (projects, tx) => !(await isOfOwnOrganisation(project, projects, tx)),
+        // Another project is not changed: its assistant may have said the same, and its members do not know of the erasure.
+        itemsOf: async (projects) => (projects.includes(project) && !isTitle(kind) ? [recordItem(kind, id)] : []),
+        isOfOthers: async (projects) => !projects.includes(project),
       })
     const last = rows.at(-1)
     if (last !== undefined && rows.length === maxQuoting[kind]) return { next: `${kind}:${last.id}`, unread: {} }
@@ -402,8 +330,8 @@ const quotationReader =
 
 /**
  * Personal data source for quotations in messages of assistants and tools, and in system prompts. Only people are authors: such a message
- * is derived data, so the erased words and names are cut from it and the rest remains. So are the references of pointers. Messages in other
- * projects of the organization are searched at once within bounds. A complete reading searches those of every project, and artifacts and titles.
+ * is derived data, so the erased words and names are cut from it and the rest remains. So are the references of pointers. A
+ * complete reading searches every project, and artifacts and titles. It lists what it finds in other projects for an admin.
  */
 export function quotationDataSource(db: Database, sources: Sources, stores: KeyStores): DataSource {
   /** The pointers to keys that their stores still have. */
@@ -433,13 +361,7 @@ export function quotationDataSource(db: Database, sources: Sources, stores: KeyS
         const known = since.get(project)
         if (!known || createdAt < known) since.set(project, createdAt)
       }
-    const searched = [...since].map(([id, at]): Searched => ({ kind: 'project', id, since: at }))
-    const organisations = new Map<string, Date>()
-    for (const { project, organisation } of await organisationsOf(tx, { projects: [...since.keys()] })) {
-      const [at, known] = [since.get(project), organisations.get(organisation)]
-      if (at && (!known || at < known)) organisations.set(organisation, at)
-    }
-    for (const [id, at] of organisations) searched.push({ kind: 'organisation', id, since: at })
+    const searched = [...since].map(([project, at]): Searched => ({ project, since: at }))
     const all = words.all()
     addNames(all, await sources.names(scope, tx, new Set(since.keys())))
     return { searched, sought: { words: all, erasedIds, now } }
@@ -455,14 +377,14 @@ export function quotationDataSource(db: Database, sources: Sources, stores: KeyS
     inventory: async () => ({ count: 0, since: null, until: null }),
     async plan(scope, tx, now) {
       const { searched, sought } = await gathered(scope, tx, now)
-      const { own, others, pointers } = await found(tx, searched, sought)
-      const items = [...own, ...others].map(({ id }) => id).sort()
+      const { quotations, pointers } = await found(tx, searched, sought)
+      const items = quotations.map(({ id }) => id).sort()
       items.push(...pointers.map(({ id }) => pointerPrefix + id).sort())
       return { items, watched: searched.map(itemOf).sort(), held: {} }
     },
     async explain(scope, tx, now) {
       const { searched, sought } = await gathered(scope, tx, now)
-      const { own, others } = await found(tx, searched, sought)
+      const { quotations } = await found(tx, searched, sought)
       const cut = {
         store: 'postgresql',
         kind: 'message',
@@ -471,11 +393,9 @@ export function quotationDataSource(db: Database, sources: Sources, stores: KeyS
         reason: 'cut',
         found: 'text',
       } as const
-      const verdicts = own
+      const verdicts = quotations
         .map(({ id }): PlannedRecord => ({ ...cut, id, evidence: [] }))
         .sort((one, other) => (one.id < other.id ? -1 : 1))
-      // Ids of other projects are not shown.
-      if (others.length > 0) verdicts.push({ ...cut, id: 'other-projects', evidence: [`messages:${others.length}`] })
       return { verdicts, isPartial: false }
     },
     async erase(scope, items, tx, options): Promise<Erased> {
@@ -489,13 +409,16 @@ export function quotationDataSource(db: Database, sources: Sources, stores: KeyS
       const scoped = await gathered(scope, tx, now)
       const words = options?.words && !options.words.isEmpty ? options.words : scoped.sought.words
       const recorded = searchedAmong(items)
-      const { own, others, pointers } = await found(tx, recorded.length > 0 ? recorded : scoped.searched, {
+      const { quotations, pointers } = await found(tx, recorded.length > 0 ? recorded : scoped.searched, {
         ...scoped.sought,
         words,
       })
       const changed: string[] = []
-      for (const { id, content, edits } of [...own, ...others]) {
-        if (content !== undefined) await tx.message.update({ where: { id }, data: { content } })
+      for (const { id, before, content, edits } of quotations) {
+        if (content !== undefined) {
+          const { count } = await tx.message.updateMany({ where: { id, content: before }, data: { content } })
+          if (count === 0) throw new Problem('unavailable', 'A message was changed meanwhile. The erasure is repeated.')
+        }
         for (const edit of edits)
           await tx.messageEdit.update({ where: { id: edit.id }, data: { content: edit.content } })
         changed.push(id)
@@ -524,10 +447,10 @@ export function quotationDataSource(db: Database, sources: Sources, stores: KeyS
     async residue(_scope, items, now, words) {
       if (!words || words.isEmpty) return 0
       const searched = searchedAmong(items)
-      const { own, others, pointers } = await db.transaction((tx) =>
+      const { quotations, pointers } = await db.transaction((tx) =>
         found(tx, searched, { words, now, erasedIds: new Set() }),
       )
-      return own.length + others.length + pointers.length - (await kept(pointers)).size
+      return quotations.length + pointers.length - (await kept(pointers)).size
     },
     read: quotationReader(db),
   }

@@ -213,7 +213,7 @@ export const reportedPointers = statement('projects.reported-pointers', {
       AND store IN ('cache', 'objects', 'outside') AND char_length(ref) + char_length(place) >= 20 ORDER BY id LIMIT ${maxReportedPointers}`,
 })
 
-/** Maximum number of messages that {@link machineMessages} or {@link machineMessagesElsewhere} returns. */
+/** Maximum number of messages that {@link machineMessages} returns. */
 export const maxMachineMessages = 500
 const quoted = `x.id, x.project_id AS project, x.created_at, x.content, ARRAY(SELECT e.id FROM message_edits e WHERE e.message_id = x.id ORDER BY e.id) AS edits,
       ARRAY(SELECT e.content FROM message_edits e WHERE e.message_id = x.id ORDER BY e.id) AS contents`
@@ -237,28 +237,6 @@ export const machineMessages = statement('projects.machine-messages', {
     SELECT ${quoted} FROM messages x ${joinContainers} ${joinProjectHolds('x')}
     WHERE x.project_id = $project AND x.id > $after AND x.created_at >= $since AND NOT ${isByPersonSql.messages} AND ${isFree}
     ORDER BY x.id LIMIT ${maxMachineMessages}`,
-})
-
-/** Such messages in all projects of an organization, oldest first, after a time and an id. `is_left`: it is being erased or under legal hold. */
-export const machineMessagesElsewhere = statement('projects.machine-messages-elsewhere', {
-  takes: { organisation: 'text', since: 'timestamptz', after: 'text', now: 'timestamptz' },
-  returns: { ...quotedColumns, is_left: 'bool' },
-  isPrepared: true,
-  sql: `WITH ${projectHoldsSql('$now')},
-    found AS MATERIALIZED (SELECT f.id FROM projects o CROSS JOIN LATERAL (
-        SELECT x.id, x.created_at FROM messages x WHERE x.project_id = o.id AND (x.created_at, x.id) > ($since, $after) AND NOT ${isByPersonSql.messages}
-        ORDER BY x.created_at, x.id LIMIT ${maxMachineMessages}) AS f
-      WHERE o.organisation_id = $organisation ORDER BY f.created_at, f.id LIMIT ${maxMachineMessages})
-    SELECT ${quoted}, (${isFree}) IS NOT TRUE AS is_left FROM messages x ${joinContainers} ${joinProjectHolds('x')}
-    WHERE x.id IN (SELECT id FROM found) ORDER BY x.created_at, x.id`,
-})
-
-/** The organizations of projects. */
-export const organisationsOf = statement('projects.organisations-of', {
-  takes: { projects: 'text[]' },
-  returns: { project: 'text', organisation: 'text' },
-  isPrepared: true,
-  sql: 'SELECT id AS project, organisation_id AS organisation FROM projects WHERE id = ANY($projects)',
 })
 
 /** Records whose texts no person wrote: messages, artifacts, titles of conversations, names of projects, and reported references. */

@@ -60,8 +60,6 @@ export interface LivingAuthorsOptions {
   now: Date
   /** Ids of messages, documents and participants that count as erased. */
   erasedIds: ReadonlySet<string>
-  /** Texts of assistants explain words too if they are older: they cannot quote what was written later. By default, they never do. */
-  before?: Date
   /** Erased runs and names in a text. */
   runsIn(text: string): readonly ErasedRunMatch[]
 }
@@ -76,20 +74,13 @@ export interface LivingAuthors {
   haveWritten(text: string): Promise<boolean>
 }
 
-export function livingAuthors({
-  within,
-  projects,
-  now,
-  erasedIds,
-  before,
-  runsIn,
-}: LivingAuthorsOptions): LivingAuthors {
+export function livingAuthors({ within, projects, now, erasedIds, runsIn }: LivingAuthorsOptions): LivingAuthors {
   const known = new Map<number, boolean>()
   const textsWith = (patterns: readonly string[]): Promise<{ n: number; text: string }[]> =>
     within(async (tx) => {
       await preferIndexes(tx)
       const erased = [...erasedIds]
-      const found = await textsElsewhere(tx, { projects, erased, now, before: before ?? null, max: maxTexts, patterns })
+      const found = await textsElsewhere(tx, { projects, erased, now, max: maxTexts, patterns })
       const short = patterns.map((one) => (one.split(between).length <= maxNameWords ? one : nothing))
       if (short.every((one) => one === nothing)) return found
       return [...found, ...(await namesElsewhere(tx, { projects, erased, max: maxTexts, patterns: short }))]

@@ -92,14 +92,9 @@ export const namesElsewhere = statement('words.names-elsewhere', {
       SELECT a.name FROM project_participants a WHERE a.name ~* g.pattern AND a.project_id <> ALL($projects) AND a.id <> ALL($erased) LIMIT $max) AS f`,
 })
 
-/** SQL: whether the current text explains its words: a person wrote it, or it is older than the erased texts. */
-const explains: Record<AuthoredTable, string> = {
-  messages: `(${isByPersonSql.messages} OR (x.created_at < $before AND NOT EXISTS (SELECT FROM message_edits e WHERE e.message_id = x.id)))`,
-  documents: `(${isByPersonSql.documents} OR x.created_at < $before)`,
-}
 /**
- * Texts of persons that match a pattern of words, in messages, their earlier texts and documents that remain in other projects; with `before`, also
- * older texts of assistants. At most `max` for each pattern, with its number. The trigram indexes of the texts find them.
+ * Texts of persons that match a pattern of words, in messages, their earlier texts and documents that remain in other projects. At most
+ * `max` for each pattern, with its number. The trigram indexes of the texts find them.
  */
 export const textsElsewhere = statement('words.texts-elsewhere', {
   takes: {
@@ -107,19 +102,18 @@ export const textsElsewhere = statement('words.texts-elsewhere', {
     patterns: 'text[]',
     erased: 'text[]',
     now: 'timestamptz',
-    before: 'timestamptz?',
     max: 'int4',
   },
   returns: { n: 'int4', text: 'text' },
   sql: `WITH ${projectHoldsSql('$now')}
     SELECT (g.n - 1)::int4 AS n, f.text FROM unnest($patterns) WITH ORDINALITY AS g(pattern, n) CROSS JOIN LATERAL (
       (SELECT x.content AS text FROM messages x ${isMarked.messages[0]} ${joinProjectHolds('x')}
-        WHERE x.content ~* g.pattern AND x.project_id <> ALL($projects) AND x.id <> ALL($erased) AND ${explains.messages}
+        WHERE x.content ~* g.pattern AND x.project_id <> ALL($projects) AND x.id <> ALL($erased) AND ${isByPersonSql.messages}
           AND ${staysSql('x', isMarked.messages[1])} LIMIT $max)
       UNION ALL (SELECT e.content FROM message_edits e JOIN messages x ON x.id = e.message_id ${isMarked.messages[0]} ${joinProjectHolds('x')}
-        WHERE e.content ~* g.pattern AND x.project_id <> ALL($projects) AND x.id <> ALL($erased) AND (${isByPersonSql.messages} OR x.created_at < $before)
+        WHERE e.content ~* g.pattern AND x.project_id <> ALL($projects) AND x.id <> ALL($erased) AND ${isByPersonSql.messages}
           AND ${staysSql('x', isMarked.messages[1])} LIMIT $max)
       UNION ALL (SELECT k.content FROM document_chunks k JOIN documents x ON x.id = k.document_id ${isMarked.documents[0]} ${joinProjectHolds('x')}
-        WHERE k.content ~* g.pattern AND x.project_id <> ALL($projects) AND x.id <> ALL($erased) AND ${explains.documents}
+        WHERE k.content ~* g.pattern AND x.project_id <> ALL($projects) AND x.id <> ALL($erased) AND ${isByPersonSql.documents}
           AND ${staysSql('x', isMarked.documents[1])} LIMIT $max)) AS f`,
 })

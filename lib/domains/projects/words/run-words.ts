@@ -416,7 +416,7 @@ export function runWords(deps: RunWordsDeps) {
       now: Date,
       visit: (text: string) => void,
       visitName: (name: string) => void,
-      visitOther: (text: string, writtenAt: Date) => void,
+      visitOther: (text: string, of: { writtenAt: Date; project: string }) => void,
     ): Promise<void> {
       await deps.everyName?.(visitName)
       for (let after = ''; ; ) {
@@ -446,7 +446,7 @@ export function runWords(deps: RunWordsDeps) {
                 // Of an edited message, its first text has the time of the message.
                 else
                   for (const text of kind === 'message' ? texts.slice(0, 2).slice(-1) : texts)
-                    visitOther(text, createdAt)
+                    visitOther(text, { writtenAt: createdAt, project: id })
               }
             },
             { longest: longestSearch },
