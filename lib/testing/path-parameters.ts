@@ -2,11 +2,15 @@ import type { TestApp } from './app.ts'
 
 /** For the beginning of a path, a query whose columns are the path parameters of records that exist. */
 const queries: Record<string, string> = {
+  '/api/account/emails/{kind}': 'SELECT kind::text FROM email_choices',
+  '/api/account/factors/{id}': 'SELECT id FROM account_factors',
   '/api/account/identities/{id}': 'SELECT subject AS id FROM account_identities',
   '/api/admin/agents/{id}': 'SELECT id FROM agents',
   '/api/admin/erasures/{id}': 'SELECT receipt_id AS id FROM erasures',
   '/api/admin/organisations/{id}': 'SELECT id FROM organisations',
   '/api/admin/privacy/requests/{id}': 'SELECT id FROM privacy_requests',
+  '/api/admin/privacy/unconfirmed/{id}': 'SELECT id FROM unconfirmed_requests',
+  '/api/admin/proposals/{id}': 'SELECT id FROM approval_proposals',
   '/api/admin/users/{id}': 'SELECT id FROM accounts',
   '/api/agents/{id}': 'SELECT id FROM agents',
   '/api/audit/searches/{id}': 'SELECT id FROM saved_searches',
@@ -33,6 +37,7 @@ const queries: Record<string, string> = {
     'SELECT project_id AS "projectId", id AS "participantId" FROM project_participants',
   '/api/projects/{projectId}/participants/{participantId}/requests/{id}':
     'SELECT p.project_id AS "projectId", p.id AS "participantId", r.id FROM project_participants p JOIN privacy_requests r ON r.participant_id = p.id',
+  '/api/readings/places/{id}': 'SELECT id FROM remaining_places',
   '/api/sessions/{id}': 'SELECT id FROM sessions ORDER BY created_at',
   '/api/skills/{id}': 'SELECT id FROM skills',
   '/api/stores/{id}': 'SELECT id FROM known_stores',
@@ -56,10 +61,10 @@ const queries: Record<string, string> = {
   '/v1/sop/{id}/versions/{version}': 'SELECT unit_id AS id, version FROM sop_versions',
 }
 
-/** The path parameters of existing records, at most 200 for each beginning of a path. */
-export async function pathParameters({ app }: TestApp): Promise<Record<string, Record<string, unknown>[]>> {
+/** The path parameters of existing records, at most `most` for each beginning of a path. */
+export async function pathParameters({ app }: TestApp, most = 200): Promise<Record<string, Record<string, unknown>[]>> {
   const found = Object.entries(queries).map(async ([beginning, query]) => {
-    return [beginning, await app.db.query<Record<string, unknown>>(undefined, `${query} LIMIT 200`)] as const
+    return [beginning, await app.db.query<Record<string, unknown>>(undefined, `${query} LIMIT ${most}`)] as const
   })
   return Object.fromEntries(await Promise.all(found))
 }
