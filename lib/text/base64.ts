@@ -1,6 +1,6 @@
-import { textOfBytes } from './bytes.ts'
+import { headBytes, mayContainText, textOfBytes } from './bytes.ts'
 import type { Encoder } from './layer.ts'
-import { unpacked } from './packed.ts'
+import { mayBePacked, unpacked } from './packed.ts'
 
 /** Shorter runs of Base64 characters are words. */
 export const leastBase64 = 16
@@ -72,7 +72,12 @@ function base64Of(bytes: Uint8Array, { isUrl, isPadded }: { isUrl: boolean; isPa
   return isPadded ? text : text.replace(/={1,2}$/, '')
 }
 
-type Coding = (text: string, start: number, end: number) => CodedSegment | undefined
+interface Coding {
+  decode: (text: string, start: number, end: number) => CodedSegment | undefined
+  /** The bytes of the first signs, without line breaks. Undefined if these are other signs. */
+  bytesOfHead: (signs: string) => Uint8Array | undefined
+  mayBegin: (bytes: Uint8Array) => boolean
+}
 
 const lineBreak = /[\r\n]{1,8}/
 /** Writes an encoding in lines, if it was written so. */
@@ -85,9 +90,13 @@ function inLines(encoded: string, former: string): string {
   return lines
 }
 const withoutBreaks = (text: string): string => (lineBreak.test(text) ? text.replace(/[\r\n]+/g, '') : text)
+const prefix = /^0[xX]/
 /** What a program writes before a number in hexadecimal digits. */
-const isPrefixed = (text: string, start: number): boolean => /^0[xX]/.test(text.slice(start, start + 2))
-const hexadecimal: Coding = (text, start, end) => {
+const isPrefixed = (text: string, start: number): boolean => prefix.test(text.slice(start, start + 2))
+const beginsHexadecimal = /^(?:[0-9a-f]+|[0-9A-F]+)$/
+const hexBytes = (signs: string): Uint8Array | undefined =>
+  beginsHexadecimal.test(signs) ? Buffer.from(signs, 'hex') : undefined
+const hexadecimal: Coding['decode'] = (text, start, end) => {
   const from = isPrefixed(text, start) ? start + 2 : start
   const body = text.slice(from, end)
   const signs = withoutBreaks(body)
@@ -101,7 +110,7 @@ const hexadecimal: Coding = (text, start, end) => {
   }
   return { start: from, end, text: plain.text, encode }
 }
-const base64: Coding = (text, start, end) => {
+const base64: Coding['decode'] = (text, start, end) => {
   if ((end - start) % 4 === 1 && !text.slice(start, end).includes('\n')) return undefined
   let padded = end
   while (padded < text.length && padded < end + 2 && text[padded] === '=') padded++
@@ -135,9 +144,7 @@ function base32Of(bytes: Uint8Array, isPadded: boolean): string {
   if (count > 0) encoded += signsOfBase32[(bits << (5 - count)) & 31]
   return isPadded ? encoded.padEnd(Math.ceil(encoded.length / 8) * 8, '=') : encoded
 }
-const base32: Coding = (text, start, end) => {
-  const written = text.slice(start, end)
-  const body = withoutBreaks(written)
+function base32Bytes(body: string): Uint8Array | undefined {
   if (!isBase32.test(body)) return undefined
   const bytes = new Uint8Array(Math.floor((body.length * 5) / 8))
   let [length, bits, count] = [0, 0, 0]
@@ -148,7 +155,13 @@ const base32: Coding = (text, start, end) => {
     count -= 8
     bytes[length++] = (bits >>> count) & 255
   }
-  const plain = textOfBytes(bytes)
+  return bytes
+}
+const base32: Coding['decode'] = (text, start, end) => {
+  const written = text.slice(start, end)
+  const body = withoutBreaks(written)
+  const bytes = base32Bytes(body)
+  const plain = bytes && textOfBytes(bytes)
   if (!plain || plain.text === '') return undefined
   paddingOfBase32.lastIndex = end
   const padded = end + (paddingOfBase32.exec(text)?.[0].length ?? 0)
@@ -158,18 +171,38 @@ const base32: Coding = (text, start, end) => {
 }
 /** What a run of letters and digits may be, in this order. */
 export const codings = new Map<string, Coding>([
-  ['hexadecimal', hexadecimal],
-  ['Base64', base64],
-  ['Base32', base32],
+  [
+    'hexadecimal',
+    { decode: hexadecimal, bytesOfHead: (signs) => hexBytes(signs.replace(prefix, '')), mayBegin: mayContainText },
+  ],
+  [
+    'Base64',
+    {
+      decode: base64,
+      bytesOfHead: (signs) => bytesOf(signs, 0, signs.length),
+      mayBegin: (bytes) => mayContainText(bytes) || mayBePacked(bytes),
+    },
+  ],
+  ['Base32', { decode: base32, bytesOfHead: base32Bytes, mayBegin: mayContainText }],
 ])
+/** Signs at the beginning of a longer run, with their line breaks, that contain {@link headBytes}. */
+const headSigns = 1_024
 /** No Base64 and no Base32 has these lengths. */
 const isNoLength = (length: number): boolean => length % 4 === 1 && length % 8 !== 5
-function decoded(text: string, start: number, end: number): CodedSegment | undefined {
+/** Looks at the beginning first: reading all lines from each of them on would take quadratic time. */
+function decoded(text: string, start: number, end: number, lines: LinesOfWidth): CodedSegment | undefined {
   if (isNoLength(end - start) && !text.slice(start, end).includes('\n')) return undefined
   if (!looksMixed(text, start, end)) return undefined
-  for (const decode of codings.values()) {
+  const isLong = end - start > headSigns
+  const head = isLong ? withoutBreaks(text.slice(start, start + headSigns)) : ''
+  for (const { decode, bytesOfHead, mayBegin } of codings.values()) {
+    if (isLong) {
+      const bytes = bytesOfHead(head)
+      if (!bytes || (bytes.length >= headBytes && !mayBegin(bytes.subarray(0, headBytes)))) continue
+    }
     const found = decode(text, start, end)
     if (found) return found
+    if (isLong) lines.vain++
   }
   return undefined
 }
@@ -179,10 +212,32 @@ export const maxBreaks = 8
 
 /** A shorter line than those of Base64 that is not a word. */
 const shortLine = /^(?=\D*\d)(?:[A-Z2-7]{32,}|[0-9a-f]{32,}|[0-9A-F]{32,})$/
+/** Lines of one width up to `end`, and how often they were read to their end in vain. */
+export interface LinesOfWidth {
+  width: number
+  end: number
+  vain: number
+}
+/** Beginnings of a text in lines that are read to the end of the lines in vain: afterwards, each line is read by itself. */
+const mostVain = 64
+const mayBeLine = (text: string, start: number, end: number): boolean => {
+  const width = end - start
+  return width % 4 === 0 && width >= 32 && (width >= 60 || shortLine.test(text.slice(start, end)))
+}
+/** The same end as {@link endOfLines}, which is sought once for all lines. */
+function endInLines(text: string, start: number, end: number, max: number, lines: LinesOfWidth): number {
+  if (!mayBeLine(text, start, end)) return end
+  if (end > lines.end || end - start !== lines.width) {
+    lines.width = end - start
+    lines.end = endOfLines(text, start, end, max)
+    lines.vain = 0
+  }
+  return lines.vain < mostVain ? lines.end : end
+}
 /** The end of an encoding with line breaks, up to `max`: every line but the last is as long as the first. */
 export function endOfLines(text: string, start: number, end: number, max: number): number {
   const width = end - start
-  if (width % 4 !== 0 || width < 32 || (width < 60 && !shortLine.test(text.slice(start, end)))) return end
+  if (!mayBeLine(text, start, end)) return end
   let until = end
   for (;;) {
     let from = until
@@ -212,15 +267,16 @@ export function segmentsIn(
   start: number,
   end: number,
   max: number,
+  lines: LinesOfWidth,
 ): { segments: CodedSegment[]; end: number } {
-  const until = endOfLines(text, start, end, max)
+  const until = endInLines(text, start, end, max, lines)
   const whole =
-    decoded(text, start, until) ??
+    decoded(text, start, until, lines) ??
     (until > end
-      ? (decoded(text, start, endOfFullLines(text, start, end, until)) ?? decoded(text, start, end))
+      ? (decoded(text, start, endOfFullLines(text, start, end, until), lines) ?? decoded(text, start, end, lines))
       : undefined)
   // Before it may be the plus sign of a form, or the end of a path.
-  const found = whole ?? (isSeparator.test(text[start] ?? '') ? decoded(text, start + 1, until) : undefined)
+  const found = whole ?? (isSeparator.test(text[start] ?? '') ? decoded(text, start + 1, until, lines) : undefined)
   if (found) return { segments: [found], end: found.end }
   const segments: CodedSegment[] = []
   // In a path or a name, these characters may also be separators.
@@ -229,7 +285,7 @@ export function segmentsIn(
     for (let at = start; at <= end; at++) {
       if (at < end && !separators.includes(text[at] ?? '')) continue
       if (at - from >= leastBase64 && at - from < end - start) {
-        const one = decoded(text, from, at)
+        const one = decoded(text, from, at, lines)
         if (one) segments.push(one)
       }
       from = at + 1

@@ -183,6 +183,21 @@ function partlyWideText(bytes: Uint8Array): TextOfBytes | undefined {
   return { text, write: (rest) => new TextEncoder().encode(rest) }
 }
 
+/** The bytes at the beginning that tell whether the others may contain a text. */
+export const headBytes = 256
+/** Whether bytes that begin with these may contain a text: reading all of them costs more. */
+export function mayContainText(head: Uint8Array): boolean {
+  if (wideText(head.subarray(0, head.length - (head.length % 2))) || mayHaveTexts(head)) return true
+  // The last character may be cut.
+  for (let cut = 0; cut < 4; cut++) {
+    const whole = head.subarray(0, head.length - cut)
+    if (!isUtf8(whole)) continue
+    const text = utf8.decode(whole).replaceAll('\0', '')
+    return text !== '' && !binary.test(text)
+  }
+  return false
+}
+
 /** Reads the text of bytes; undefined for bytes that contain none. */
 export function textOfBytes(bytes: Uint8Array): TextOfBytes | undefined {
   // Most words that look like Base64 contain a control character near their beginning.

@@ -3,6 +3,7 @@ import {
   endOfLines,
   isBase64Unit,
   isMixed,
+  type LinesOfWidth,
   leastBase64,
   leastPadded,
   segmentsIn,
@@ -88,6 +89,8 @@ interface Region extends Elements {
   isCell?: boolean
   isQuoted?: boolean
   isWide?: boolean
+  /** The lines of one width that were read last. */
+  readonly lines: LinesOfWidth
   /** Separated bytes up to this offset contain no text. */
   binaryEnd?: number
   /** Matches a line that ends with the name of a field, not with a soft line break of quoted-printable. */
@@ -320,9 +323,8 @@ const isPair = (text: string, start: number, length: number): boolean =>
   hexOf(text.charCodeAt(start)) >= 0 &&
   mayBeSeparated(text, start)
 function separatedBytes(text: string, start: number, region: Region): ListedBytes | undefined {
-  if (start < (region.binaryEnd ?? 0)) return undefined
   const found = textOfSeparated(text, start, region.end)
-  if (!found) region.binaryEnd = endOfSeparated(text, start)
+  if (!found) region.binaryEnd = endOfSeparated(text, start, region.end)
   return found
 }
 
@@ -338,7 +340,7 @@ export function decodeInline(layer: LayerBuilder, start: number, end: number, de
     layer.copy(start, end)
     return
   }
-  const region: Region = { start, end, light: {} }
+  const region: Region = { start, end, light: {}, lines: { width: 0, end: 0, vain: 0 } }
   const only = first ?? (defers ? outermost(text.slice(start, end)) : undefined)
   if (only !== undefined && only !== '=') region.isQuoted = false
   if (only === '"') region.isCell = true
@@ -358,7 +360,9 @@ export function decodeInline(layer: LayerBuilder, start: number, end: number, de
     if (runStart >= 0) {
       const length = at - runStart
       const bytes =
-        only === undefined && isPair(text, runStart, length) ? separatedBytes(text, runStart, region) : undefined
+        only === undefined && runStart >= (region.binaryEnd ?? 0) && isPair(text, runStart, length)
+          ? separatedBytes(text, runStart, region)
+          : undefined
       if (bytes) {
         layer.copy(from, runStart)
         layer.coded(runStart, bytes.end, bytes.text, bytes.encode)
@@ -374,7 +378,7 @@ export function decodeInline(layer: LayerBuilder, start: number, end: number, de
             joins.includes(text[Math.min(end, beyondBreaks(text, endOfPadding(text, at), 1))] ?? ' ')))
       if (isBeside && length >= leastBase64) at = endOfLines(text, runStart, at, end)
       else if (!isBeside && (length >= leastBase64 || (length >= leastPadded && text[at] === '='))) {
-        const { segments, end: until } = segmentsIn(text, runStart, at, end)
+        const { segments, end: until } = segmentsIn(text, runStart, at, end, region.lines)
         for (const segment of segments) {
           if (segment.end > end) continue
           layer.copy(from, segment.start)

@@ -1,4 +1,4 @@
-import { textOfBytes } from './bytes.ts'
+import { headBytes, mayContainText, textOfBytes } from './bytes.ts'
 import type { Encoder } from './layer.ts'
 
 // Bytes as programs print them: lists of numbers, columns of a dump, lines of uuencode.
@@ -18,9 +18,9 @@ const isBlank = (unit: number): boolean => unit <= 32
 const hexOf = (byte: number): string => byte.toString(16).padStart(2, '0')
 
 /** The text of bytes, and how they are written again. */
-function listed(bytes: readonly number[], end: number, write: (bytes: readonly number[]) => string) {
+function listed(bytes: Uint8Array, end: number, write: (bytes: readonly number[]) => string) {
   if (bytes.length < leastListed) return undefined
-  const found = textOfBytes(Uint8Array.from(bytes))
+  const found = textOfBytes(bytes)
   if (!found) return undefined
   const encode: Encoder = (rest, cuts) => write([...found.write(rest, cuts)])
   return { end, text: found.text, encode }
@@ -56,7 +56,7 @@ export function textOfList(text: string, start: number, end: number): ListedByte
       const tail = text.slice(from, at + 1)
       const write = (byte: number): string =>
         isHex ? `0x${hexOf(byte)}` : String(isSigned ? (byte << 24) >> 24 : byte)
-      return listed(bytes, at + 1, (rest) => `${lead}${rest.map(write).join(between)}${tail}`)
+      return listed(Uint8Array.from(bytes), at + 1, (rest) => `${lead}${rest.map(write).join(between)}${tail}`)
     }
     if (at === from) return undefined
     if (bytes.length === 1) between = text.slice(from, at)
@@ -82,7 +82,7 @@ export function textOfRecord(text: string, start: number, end: number): ListedBy
     if (found[5] !== '}') continue
     const tail = `${found[4]}}`
     return listed(
-      bytes,
+      Uint8Array.from(bytes),
       at,
       (rest) => `{${rest.map((byte, n) => `${lead}"${n}"${colon}${byte}`).join(',')}${rest.length > 0 ? tail : '}'}`,
     )
@@ -104,11 +104,11 @@ export function mayBeSeparated(text: string, start: number): boolean {
   }
   return true
 }
-/** The end of hexadecimal bytes with separators between them, which {@link mayBeSeparated} has found. */
-export function endOfSeparated(text: string, start: number): number {
+/** The end of hexadecimal bytes with separators between them, which {@link mayBeSeparated} has found, in a part up to `end`. */
+export function endOfSeparated(text: string, start: number, end: number): number {
   for (let at = start; ; at = betweenBytes.lastIndex) {
     hexByte.lastIndex = at
-    if (!hexByte.test(text)) return at
+    if (at >= end || !hexByte.test(text)) return at
     betweenBytes.lastIndex = hexByte.lastIndex
     if (!betweenBytes.test(text)) return hexByte.lastIndex
   }
@@ -132,7 +132,7 @@ export function textOfSeparated(text: string, start: number, end: number): Liste
   }
   const prefix = /^0[xX]/.exec(text.slice(start, start + 2))?.[0] ?? ''
   const isLarge = /[A-F]/.test(text.slice(start, last))
-  return listed(bytes, last, (rest) =>
+  return listed(Uint8Array.from(bytes), last, (rest) =>
     rest.map((byte) => `${prefix}${isLarge ? hexOf(byte).toUpperCase() : hexOf(byte)}`).join(between),
   )
 }
@@ -145,6 +145,7 @@ const mostInLine = 32
 const usualWidth = 16
 
 interface LineOfDump {
+  start: number
   offset: number
   /** The characters of the offset, and what is after it. */
   digits: number
@@ -155,6 +156,8 @@ interface LineOfDump {
   /** Whether there is a wider gap in the middle. */
   hasGap: boolean
   column: string | undefined
+  /** The end of the bytes, and of the line. */
+  bytesEnd: number
   end: number
 }
 function lineAt(text: string, start: number, end: number, width: number): LineOfDump | undefined {
@@ -185,6 +188,7 @@ function lineAt(text: string, start: number, end: number, width: number): LineOf
   if (bytes.length === 0) return undefined
   const next = text.indexOf('\n', at)
   const to = next < 0 || next > end ? end : next
+  const bytesEnd = at
   const rest = text.slice(at, to).replace(/\r$/, '').trimStart()
   // The columns of another table are no characters of these bytes.
   if (rest !== '') {
@@ -194,6 +198,7 @@ function lineAt(text: string, start: number, end: number, width: number): LineOf
     column = shown === rest ? '' : '|'
   }
   return {
+    start,
     offset: Number.parseInt(digits, 16),
     digits: digits.length,
     separator,
@@ -201,14 +206,36 @@ function lineAt(text: string, start: number, end: number, width: number): LineOf
     group,
     hasGap,
     column,
+    bytesEnd,
     end: to,
   }
 }
 
 const shownByte = (byte: number): string => (byte > 31 && byte < 127 ? String.fromCharCode(byte) : '.')
+/** How a dump is written. Its offsets and its bytes may have letters of different cases. */
+interface StyleOfDump extends LineOfDump {
+  width: number
+  isSwapped: boolean
+  hasSize: boolean
+  inCaseOfOffsets: (digits: string) => string
+  inCaseOfBytes: (digits: string) => string
+}
+const upperCase = (digits: string): string => digits.toUpperCase()
+const sameCase = (digits: string): string => digits
+/** What writes hexadecimal digits in the case of others; undefined if these have no letters. */
+function caseOf(lines: readonly LineOfDump[], digitsOf: (line: LineOfDump) => string) {
+  for (const line of lines) {
+    const letter = /[a-fA-F]/.exec(digitsOf(line))?.[0]
+    if (letter !== undefined) return letter < 'a' ? upperCase : sameCase
+  }
+  return undefined
+}
 /** Bytes as a dump of the same columns. */
-function dumpOf(bytes: readonly number[], style: LineOfDump, width: number, isSwapped: boolean): string {
+function dumpOf(bytes: readonly number[], style: StyleOfDump): string {
+  const { width, isSwapped, inCaseOfOffsets, inCaseOfBytes } = style
   const lines: string[] = []
+  const address = (offset: number): string =>
+    inCaseOfOffsets((style.offset + offset).toString(16).padStart(style.digits, '0'))
   for (let offset = 0; offset < bytes.length; offset += width) {
     const own = bytes.slice(offset, offset + width)
     const groups: string[] = []
@@ -216,7 +243,7 @@ function dumpOf(bytes: readonly number[], style: LineOfDump, width: number, isSw
       const pairs = own.slice(at, at + style.group).map(hexOf)
       // A word has two bytes, also the last one.
       if (isSwapped && pairs.length === 1) pairs.push('00')
-      groups.push((isSwapped ? pairs.reverse() : pairs).join(''))
+      groups.push(inCaseOfBytes((isSwapped ? pairs.reverse() : pairs).join('')))
     }
     const half = width / 2
     const columns = style.hasGap
@@ -224,45 +251,75 @@ function dumpOf(bytes: readonly number[], style: LineOfDump, width: number, isSw
       : groups.join(' ')
     const full = Math.ceil(width / style.group) * (style.group * 2 + 1) + (style.hasGap ? 1 : 0)
     const shown = own.map(shownByte).join('')
-    const address = (style.offset + offset).toString(16).padStart(style.digits, '0')
-    const line = `${address}${style.separator}${columns}`
+    const line = `${address(offset)}${style.separator}${columns}`
     if (style.column === undefined) lines.push(line)
     else
       lines.push(
         `${line.padEnd(style.digits + style.separator.length + full + 1)}${style.column}${shown}${style.column}`,
       )
   }
+  if (style.hasSize) lines.push(address(bytes.length))
   return lines.join('\n')
 }
 
-/** The text of the bytes in a hexadecimal dump with offsets, as `xxd` and `hexdump` write it. Without characters beside them, words of two bytes are swapped. */
-function textOfDump(text: string, start: number, end: number): ListedBytes | undefined {
+/** What was read from an offset on: the text of bytes, or only lines up to `end` that contain none. */
+type Examined = (ListedBytes & { start: number }) | { end: number; text?: undefined }
+
+/** Beginnings of a text in a dump that are read to its end in vain. */
+const mostVain = 64
+const sizeOfDump = /^[0-9a-fA-F]{6,16}(?=\r?\n|$)/
+/**
+ * The text of the bytes in a hexadecimal dump with offsets, as `xxd` and `hexdump` write it. Without characters beside them, words of two
+ * bytes are swapped. The text may begin in any line; all lines are read once.
+ */
+function textOfDump(text: string, start: number, end: number): Examined {
   const first = lineAt(text, start, end, usualWidth) ?? lineAt(text, start, end, mostInLine)
-  if (!first) return undefined
+  if (!first) return { end: start }
   const width = first.bytes.length
   const isSwapped = first.column === undefined && first.group === 2
-  const bytes: number[] = []
-  let [at, last] = [start, start]
-  while (at < end) {
-    const line = lineAt(text, at, end, width)
-    if (!line || line.offset !== first.offset + bytes.length) break
+  const lines: LineOfDump[] = []
+  const read: number[] = []
+  let line: LineOfDump | undefined = first
+  while (line && line.offset === first.offset + read.length) {
+    lines.push(line)
     for (let n = 0; n < line.bytes.length; n += first.group) {
       const own = line.bytes.slice(n, n + first.group)
-      bytes.push(...(isSwapped ? own.reverse() : own))
+      read.push(...(isSwapped ? own.reverse() : own))
     }
-    last = line.end
-    at = line.end + 1
-    if (line.bytes.length < width) break
+    if (line.bytes.length < width || line.end + 1 >= end) break
+    line = lineAt(text, line.end + 1, end, width)
   }
-  if (isSwapped && bytes.at(-1) === 0) bytes.pop()
+  const last = lines.at(-1) ?? first
+  if (isSwapped && read.at(-1) === 0) read.pop()
   // The last line contains only how many bytes there are.
-  const size = /^[0-9a-fA-F]{6,16}(?=\r?\n|$)/.exec(text.slice(at, Math.min(end, at + 20)))?.[0]
-  const hasSize = size !== undefined && Number.parseInt(size, 16) === first.offset + bytes.length
-  if (first.column === undefined && (!hasSize || first.offset !== 0) && bytes.length <= width) return undefined
-  return listed(bytes, hasSize ? at + size.length : last, (rest) => {
-    const lines = dumpOf(rest, first, width, isSwapped)
-    return hasSize ? `${lines}\n${(first.offset + rest.length).toString(16).padStart(first.digits, '0')}` : lines
-  })
+  const at = last.end + 1
+  const size = sizeOfDump.exec(text.slice(at, Math.min(end, at + 20)))?.[0]
+  const hasSize = size !== undefined && Number.parseInt(size, 16) === first.offset + read.length
+  const bytes = Uint8Array.from(read)
+  let vain = 0
+  for (const [n, { start: from, offset }] of lines.entries()) {
+    const own = bytes.subarray(n * width)
+    if (first.column === undefined && (!hasSize || offset !== 0) && own.length <= width) break
+    if (own.length > headBytes && (vain === mostVain || !mayContainText(own.subarray(0, headBytes)))) continue
+    const inCaseOfBytes = caseOf(lines, (one) =>
+      text.slice(one.start + one.digits + one.separator.length, one.bytesEnd),
+    )
+    const inCaseOfOffsets = caseOf(lines, (one) => text.slice(one.start, one.start + one.digits))
+    const style: StyleOfDump = {
+      ...first,
+      offset,
+      width,
+      isSwapped,
+      hasSize,
+      inCaseOfBytes: inCaseOfBytes ?? sameCase,
+      inCaseOfOffsets: inCaseOfOffsets ?? inCaseOfBytes ?? sameCase,
+    }
+    const found = listed(own, hasSize ? at + size.length : last.end, (rest) => dumpOf(rest, style))
+    if (found) return { ...found, start: from }
+    if (own.length > headBytes) vain++
+  }
+  // A shorter line may also be the first one of another dump.
+  return { end: lines.length > 1 && last.bytes.length < width ? last.start - 1 : last.end }
 }
 
 const beginOfUuencode = /begin [0-7]{3,4} [^\r\n]{1,200}(\r?\n)/y
@@ -278,42 +335,44 @@ function lineOfUuencode(bytes: readonly number[]): string {
   return line
 }
 const bytesInLine = 45
-/** The text of a file in uuencode, from its first line to `end`. */
-function textOfUuencode(text: string, start: number, end: number): ListedBytes | undefined {
+/** The text of a file in uuencode, from its first line to `end`. No other file begins in its lines. */
+function textOfUuencode(text: string, start: number, end: number): Examined {
   beginOfUuencode.lastIndex = start
   const begin = beginOfUuencode.exec(text)
-  if (!begin) return undefined
+  if (!begin) return { end: start }
   const bytes: number[] = []
   for (let at = beginOfUuencode.lastIndex; at < end; ) {
     const next = text.indexOf('\n', at)
     const to = next < 0 || next > end ? end : next
     const line = text.slice(at, to).replace(/\r$/, '')
+    const before = { end: at - 1 }
     at = to + 1
     const length = valueOfUuencode(line.charCodeAt(0))
     if (line === '' || length === 0) {
       const last = /^end(?=\r?\n|$)/.exec(text.slice(at, at + 5))
-      if (!last || at + 3 > end) return undefined
-      return listed(bytes, at + 3, (rest) => {
+      if (!last || at + 3 > end) return before
+      const found = listed(Uint8Array.from(bytes), at + 3, (rest) => {
         const lines: string[] = []
         for (let from = 0; from < rest.length; from += bytesInLine)
           lines.push(lineOfUuencode(rest.slice(from, from + bytesInLine)))
         return `${begin[0]}${[...lines, '`', 'end'].join(begin[1])}`
       })
+      return found ? { ...found, start } : { end: at + 3 }
     }
     // Programs leave out spaces at the end of a line.
-    if (length > bytesInLine || line.length > Math.ceil(length / 3) * 4 + 2) return undefined
+    if (length > bytesInLine || line.length > Math.ceil(length / 3) * 4 + 2) return before
     const units = line.slice(1).padEnd(Math.ceil(length / 3) * 4)
-    const before = bytes.length
-    for (let from = 0; bytes.length < before + length; from += 4) {
+    const count = bytes.length
+    for (let from = 0; bytes.length < count + length; from += 4) {
       const [one = -1, two = -1, three = -1, four = -1] = [0, 1, 2, 3].map((n) =>
         valueOfUuencode(units.charCodeAt(from + n)),
       )
-      if (one < 0 || two < 0 || three < 0 || four < 0) return undefined
+      if (one < 0 || two < 0 || three < 0 || four < 0) return before
       bytes.push((one << 2) | (two >> 4), ((two & 15) << 4) | (three >> 2), ((three & 3) << 6) | four)
     }
-    bytes.length = before + length
+    bytes.length = count + length
   }
-  return undefined
+  return { end }
 }
 
 const mayBeDump = /(?:^|\n)(?:[0-9a-fA-F]{6,16}:?[ \t]{1,3}[0-9a-fA-F]{2}|begin [0-7]{3,4} )/
@@ -332,9 +391,10 @@ export function dumpsIn(text: string, start: number, end: number): (ListedBytes 
   const found: (ListedBytes & { start: number })[] = []
   for (let at = start; at < end; ) {
     const unit = text.charCodeAt(at)
-    const one = unit === 98 ? textOfUuencode(text, at, end) : isHexDigit(unit) ? textOfDump(text, at, end) : undefined
-    if (one) found.push({ ...one, start: at })
-    const next = text.indexOf('\n', one?.end ?? at)
+    const isFile = unit === 98 && text.startsWith('begin ', at)
+    const one = isFile ? textOfUuencode(text, at, end) : isHexDigit(unit) ? textOfDump(text, at, end) : { end: at }
+    if (one.text !== undefined) found.push(one)
+    const next = text.indexOf('\n', one.end)
     at = next < 0 ? end : next + 1
   }
   return found

@@ -176,6 +176,9 @@ export const beginUnpacking = (): void => {
   leftOfText = maxOfText
 }
 
+/** Whether bytes that begin with these may be compressed. */
+export const mayBePacked = (head: Uint8Array): boolean => packings.values().some(({ isIt }) => isIt(head))
+
 /** Bytes without their compression, and how to compress others in the same way. Undefined for other bytes. */
 export function unpacked(
   bytes: Uint8Array,
