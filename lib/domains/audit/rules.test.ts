@@ -26,6 +26,15 @@ it.each([
   ['a;-2+3', "a;'-2+3"],
   ['\tx', "'\tx"],
   ['thanks ;-) and a=b; c', 'thanks ;-) and a=b; c'],
+  ["x;-(cmd|'/C calc'!A0)", "x;'-(cmd|'/C calc'!A0)"],
+  ['a;-D1+cmd|calc', "a;'-D1+cmd|calc"],
+  ['a;-((1+1))', "a;'-((1+1))"],
+  ["a;-( cmd|'/C calc'!A0)", "a;'-( cmd|'/C calc'!A0)"],
+  ['a;-D (cmd|calc)', "a;'-D (cmd|calc)"],
+  ['a;-p.x(1)', "a;'-p.x(1)"],
+  ['a;-)x', "a;'-)x"],
+  ['a ;-( b ;-D', 'a ;-( b ;-D'],
+  ['sad ;-(. glad ;-P! ;-)', 'sad ;-(. glad ;-P! ;-)'],
   ['a;b, c', '"a;b, c"'],
 ])('csvCell writes %j without a formula in any separation of cells', (value, cell) => {
   expect(csvCell(value)).toBe(cell)

@@ -27,11 +27,16 @@ export const auditFileName = (
 /** Begins a CSV file, so that spreadsheets read it as UTF-8. */
 export const csvStart = '\uFEFF'
 
+/** A wink is no formula. After the one with a bracket that opens, or with a letter, a formula could go on with what is left out here. */
+const wink = String.raw`(?<=;)-(?:\)(?=[\s\p{P}]|$)|[\(DPp](?=[\s,.!?]|$)[^;\t\r\n\|\('"\[\{]*(?=[;\t\r\n]|$))`
 /**
  * The place before a formula. Where a spreadsheet separates cells by semicolons or tabs, a formula may also begin after one of these, or in a
- * further line, although the cell is quoted. A wink is no formula.
+ * further line, although the cell is quoted.
  */
-const beforeFormula = /(?:^|(?<=[;\t\r\n]))(?=[=+\-@\uFF1D\uFF0B\uFF0D\uFF20])(?!(?<=;)-[()DPp])|^(?=[\t\r\n])/g
+const beforeFormula = new RegExp(
+  String.raw`(?:^|(?<=[;\t\r\n]))(?=[=+\-@\uFF1D\uFF0B\uFF0D\uFF20])(?!${wink})|^(?=[\t\r\n])`,
+  'gv',
+)
 /** A CSV cell (RFC 4180). Text that a spreadsheet would run as a formula, also in full-width signs, gets an apostrophe before it. */
 export function csvCell(value: string): string {
   const text = value.replace(beforeFormula, "'")
