@@ -264,7 +264,7 @@ export class LayerBuilder {
 }
 
 /** The index of the piece that contains an offset of the decoded text. */
-function pieceAt({ starts, count }: Layer, offset: number): number {
+function pieceAt({ starts, count }: Pick<Layer, 'starts' | 'count'>, offset: number): number {
   let [from, to] = [0, count]
   while (to - from > 1) {
     const middle = (from + to) >>> 1
@@ -330,6 +330,26 @@ export function applyReplacements(text: string, replacements: readonly Replaceme
 }
 
 /**
+ * A text in the place of a span of the decoded text, with escapes: a character that the span contains escaped is escaped in the same way. What
+ * replaces an encoded value has no other characters of the encoding than the value had.
+ */
+function escapedLike(
+  { kinds, starts, baseStarts, baseEnds, count, text, base }: Layer,
+  span: Span,
+  by: string,
+): string {
+  if (!/[^\p{L}\p{N} ]/u.test(by)) return by
+  const forms = new Map<string, string>()
+  for (let at = pieceAt({ starts, count }, span.start); at < count && (starts[at] ?? 0) < span.end; at++) {
+    const first = starts[at] ?? 0
+    const next = at + 1 < count ? (starts[at + 1] ?? 0) : text.length
+    if (kinds[at] === unit && next - first === 1 && first >= span.start)
+      forms.set(text.slice(first, next), base.slice(baseStarts[at] ?? 0, baseEnds[at] ?? 0))
+  }
+  return forms.size === 0 ? by : by.replaceAll(/[^\p{L}\p{N} ]/gu, (character) => forms.get(character) ?? character)
+}
+
+/**
  * Translates replacements in the decoded text to replacements in the base. Tags and other structure inside a replaced span remain.
  * Undefined if the name of a property would have to be changed.
  */
@@ -338,7 +358,7 @@ export function replacementsBelow(layer: Layer, replacements: readonly Replaceme
   const found: Replacement[] = []
   const inside = new Map<number, Replacement[]>()
   for (const { start, end, text: by } of replacements) {
-    let rest = by
+    let rest = escapedLike(layer, { start, end }, by)
     let isFirst = true
     for (let at = pieceAt(layer, start); at < count && (starts[at] ?? 0) < end; at++) {
       const [kind, first] = [kinds[at], starts[at] ?? 0]
@@ -350,7 +370,7 @@ export function replacementsBelow(layer: Layer, replacements: readonly Replaceme
       const [from, to] = [Math.max(start, first), Math.min(end, next)]
       if (kind === coded) {
         const own = inside.get(at) ?? []
-        own.push({ start: from - first, end: to - first, text: isFirst ? rest : '' })
+        own.push({ start: from - first, end: to - first, text: isFirst ? by : '' })
         inside.set(at, own)
       } else if (kind === same) {
         // White space beside a tag or a label separates what remains.

@@ -54,3 +54,40 @@ describe('an attribute of a page', () => {
     expect(cut(attribute(JSON.stringify({ a: erased })))).toBeNull()
   })
 })
+
+describe('bytes in a string of JSON', () => {
+  const other = 'lantern Friday river morning bitter window basement'
+  const others = new Fingerprints()
+  others.add(other)
+  const bytes = Buffer.from(`${erased}. ${other}. `.repeat(2))
+  const hex = (from: number) =>
+    Array.from(bytes.subarray(from, from + 16), (byte) => byte.toString(16).padStart(2, '0')).join(' ')
+  const offsets = Array.from({ length: Math.ceil(bytes.length / 16) }, (_, at) => at * 16)
+  const printable = (from: number) =>
+    bytes
+      .subarray(from, from + 16)
+      .toString('latin1')
+      .replaceAll(/[^ -~]/g, '.')
+  const offset = (from: number) => from.toString(16).padStart(8, '0')
+  it.each([
+    ['a record of bytes', JSON.stringify(Object.fromEntries(bytes.entries()))],
+    ['hexdump -C', offsets.map((from) => `${offset(from)}  ${hex(from).padEnd(48)} |${printable(from)}|`).join('\n')],
+    ['hexadecimal in lines', chunks(bytes.toString('hex'), 60).join('\n')],
+    ['Base64 in lines', chunks(bytes.toString('base64'), 76).join('\r\n')],
+    [
+      'an array over lines',
+      `[\n${chunks([...bytes].map((byte) => `0x${byte.toString(16)}`).join(', '), 60).join('\n')}\n]`,
+    ],
+  ])('remain valid when words are cut from %s', (_, text) => {
+    for (const depth of [1, 2]) {
+      let value = JSON.stringify({ message: `see ${text}`, user: 'bob' })
+      if (depth === 2) value = JSON.stringify({ log: value, 'user-id': 7 })
+      const rest = cut(value) ?? ''
+      let read = JSON.parse(rest)
+      if (depth === 2) read = JSON.parse(read.log)
+      expect(read.user).toBe('bob')
+      expect(fingerprints.runsIn(rest)).toEqual([])
+      expect(others.runsIn(rest).length, `words of others in ${_}`).toBeGreaterThan(0)
+    }
+  })
+})
