@@ -77,7 +77,10 @@ const noHost =
   /^(?:the|a|an|this|that|each|every|any|some|our|your|my|its|his|her|their|least|most|all|one|first|last|same)$/i
 /** A spoken dot may belong to a program or a price: then its end is a number or a word of the sentence. */
 const wordsOfTwo = /^(?:is|it|in|of|on|or|so|to|we|if|as|at|be|by|do|go|he|my|no|up|us|am|an|ok)$/i
-/** The email address around the first spoken dot after its sign. */
+/** Ends of domains that are also names of properties or files. */
+const propertyEnds = /^(?:ai|app|biz|cc|co|db|dev|go|id|info|io|ip|js|md|me|name|py|rs|sh|so|to|ts|tv)$/i
+const spokenCue = /\b(?:e-?mails?|mail|write|contact|reach|address|send|message|reply|ping)\b/i
+/** The email address around the first spoken dot after its sign. Uncertain if it may be a property ("the value at node dot name"). */
 function spokenEmailAt(text: string, start: number, end: number): SensitiveFinding | undefined {
   const before = text.charCodeAt(start - 1)
   if (before !== 32 && before !== 10) return undefined
@@ -92,7 +95,9 @@ function spokenEmailAt(text: string, start: number, end: number): SensitiveFindi
   if (!last || wordsOfTwo.test(last[1] ?? '')) return undefined
   const labels = `${host} dot ${last[0]}`.split(/\s{1,2}dot\s{1,2}/i)
   const found = finding('email', from + lead.length - whole.length, spokenEnd.lastIndex, 0.8)
-  return isPlaceholder(name, labels) ? lowConfidence(found) : found
+  const isProperty =
+    propertyEnds.test(last[1] ?? '') && !/[._\d]/.test(name) && !spokenCue.test(lead.slice(0, -whole.length))
+  return isProperty || isPlaceholder(name, labels) ? lowConfidence(found) : found
 }
 const isIbanHead = (text: string, start: number): boolean =>
   isDigit(text, start + 2) && isDigit(text, start + 3) && !isDigit(text, start) && !isDigit(text, start + 1)

@@ -156,6 +156,7 @@ it.each([
   ['write to bob at dotcom dot net today', 'email'],
   ['j.smith AT mailbox DOT org', 'email'],
   ['anna_b at mail dot dotcom dot de', 'email'],
+  ['send it by email to anna at dotcom dot dev', 'email'],
 ])('%j with a random value contains one', (form, kind) => {
   const text = form.replace(/§/g, () => `${d.signs(1, 'ABCDEF')}${d.signs(5, 'bcdfghjk')}${d.signs(2, '23456789')}x`)
   expect(found(text, kind)).toBe(true)
@@ -182,6 +183,9 @@ it('a spoken address needs a name and the end of a domain', () => {
     'x at p dot q is a product',
     'point at a dot in the plane',
     'the docs are at dotcom dot io',
+    'the value at node dot name is read',
+    'a glance at user dot id shows it',
+    'the key at config dot app wins',
   ])
     expect(certain(text)).toEqual([])
 })
