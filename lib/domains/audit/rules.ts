@@ -27,7 +27,10 @@ export const auditFileName = (
 /** Begins a CSV file, so that spreadsheets read it as UTF-8. */
 export const csvStart = '\uFEFF'
 
-/** A wink is no formula. After the one with a bracket that opens, or with a letter, a formula could go on with what is left out here. */
+/**
+ * A wink is no formula. After the one with a bracket that opens, or with a letter, a formula could go on with the characters that are not
+ * allowed here.
+ */
 const wink = String.raw`(?<=;)-(?:\)(?=[\s\p{P}]|$)|[\(DPp](?=[\s,.!?]|$)[^;\t\r\n\|\('"\[\{]*(?=[;\t\r\n]|$))`
 /**
  * The place before a formula. Where a spreadsheet separates cells by semicolons or tabs, a formula may also begin after one of these, or in a
