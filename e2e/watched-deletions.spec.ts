@@ -49,7 +49,12 @@ test('a deletion that waits for a store says so in every tab, after a reload and
       const progress = {
         state: 'erasing',
         places: names.map((store, n) => ({
-          ...{ store, records: 1_000 + n, remaining: n, held: 0, found_again: null, waiting_since: null },
+          store,
+          records: 1_000 + n,
+          remaining: n,
+          held: 0,
+          found_again: null,
+          waiting_since: null,
         })),
       }
       const third = await context.newPage()
