@@ -7,6 +7,7 @@ import { findBrowser } from '../e2e/browser.ts'
 import { checks, generateClient, runCheck } from './checks.ts'
 import { cpuTimeTable, measureCpuTime, minutes } from './test/cpu-time.ts'
 import { temporaryFolder } from './test/temporary-folder.ts'
+import { afterRepetition, filesToRepeat, playwrightCounts, sum, type TestCounts } from './test/test-counts.ts'
 import { VitestReport } from './test/vitest-report.ts'
 
 const stopMeasuring = measureCpuTime()
@@ -57,20 +58,40 @@ function readReport<T>(file: string, schema: z.ZodType<T>): T | undefined {
   }
 }
 
-interface Counts {
-  passed: number
-  failed: number
-  skipped: number
+/** Runs tests, all or those of some files. `report` is undefined if the run crashed. */
+type RunTests = (files?: string[]) => Promise<{ status: number | null; report: TestCounts | undefined }>
+/** Repetitions of failed files, which run after everything else. */
+const repetitions: (() => Promise<void>)[] = []
+
+/**
+ * Runs tests and adds them to the totals. The failed files are repeated alone, because many servers share two cores
+ * during the run; a test that fails only then is named as unstable.
+ */
+async function runTests(name: string, tests: RunTests): Promise<TestCounts | undefined> {
+  const { status, report } = await tests()
+  const again = report ? filesToRepeat(report) : []
+  if (report === undefined || again.length === 0) count(name, status, report)
+  else
+    repetitions.push(async () => {
+      console.log(`Repeating alone what failed: ${again.join(' ')}`)
+      const repeated = await tests(again)
+      const counts = repeated.status === 0 && repeated.report ? afterRepetition(report, repeated.report) : report
+      count(name, counts === report ? status : 0, counts)
+      if (counts === report) return
+      summary.push('Unstable, because these failed once and passed when their files ran alone. Mend them first:')
+      for (const { file, name, reason } of report.failures) summary.push(`  ${file} › ${name}: ${reason}`)
+    })
+  return report
 }
-function count(name: string, status: number | null, report: Counts | undefined): void {
-  total.passed += report?.passed ?? 0
-  total.skipped += report?.skipped ?? 0
-  total.failed += report?.failed ?? 0
+function count(name: string, status: number | null, report: TestCounts | undefined): void {
+  const counts = sum(report?.files ?? {})
   // A run that crashed, or failed in a hook, reports no failed test but has failed.
-  if (status !== 0 && (report?.failed ?? 0) === 0) total.failed += 1
+  if (status !== 0 && counts.failed === 0) counts.failed = 1
+  for (const outcome of ['passed', 'failed', 'skipped'] as const) total[outcome] += counts[outcome]
   summary.push(
-    `${name}: ${report ? `${report.passed} passed, ${report.failed} failed, ${report.skipped} skipped` : 'wrote no report'}`,
+    `${name}: ${report ? `${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped` : 'wrote no report'}`,
   )
+  for (const { file, name, reason } of report?.failures ?? []) summary.push(`  ✗ ${file} › ${name}: ${reason}`)
 }
 
 /** Wall time by part, for the end of the run. */
@@ -83,21 +104,29 @@ async function timed(name: string, work: () => Promise<string | undefined>): Pro
 
 async function vitest(): Promise<string | undefined> {
   const file = join(reports, 'vitest.json')
-  const { status } = await run(
-    ['node_modules/vitest/vitest.mjs', 'run', '--reporter=default', '--reporter=./bin/test/vitest-report.ts'],
-    { more: { KP_VITEST_REPORT: file } },
-  )
-  const report = readReport(file, VitestReport)
-  count('unit and integration tests', status, report)
+  let report: VitestReport | undefined
+  await runTests('unit and integration tests', async (files = []) => {
+    rmSync(file, { force: true })
+    const { status } = await run(
+      [
+        'node_modules/vitest/vitest.mjs',
+        'run',
+        '--reporter=default',
+        '--reporter=./bin/test/vitest-report.ts',
+        ...files,
+      ],
+      { more: { KP_VITEST_REPORT: file } },
+    )
+    const read = readReport(file, VitestReport)
+    report ??= read
+    return { status, report: read }
+  })
   return (
     report &&
     ` (all workers together: imports ${minutes(report.imports / 1000)}, tests ${minutes(report.tests / 1000)})`
   )
 }
 
-const PlaywrightReport = z.object({
-  stats: z.object({ expected: z.number(), unexpected: z.number(), flaky: z.number(), skipped: z.number() }),
-})
 /** Includes the production build. */
 async function browserTests(): Promise<undefined> {
   const browser = findBrowser()
@@ -109,15 +138,16 @@ async function browserTests(): Promise<undefined> {
     return
   }
   const file = join(reports, 'browser.json')
-  const { status, output } = await run(['node_modules/@playwright/test/cli.js', 'test', '--reporter=list,json'], {
-    isShown: false,
-    more: { PLAYWRIGHT_JSON_OUTPUT_NAME: file, KP_BROWSER: browser },
+  await runTests('browser tests', async (files = []) => {
+    rmSync(file, { force: true })
+    const { status, output } = await run(
+      ['node_modules/@playwright/test/cli.js', 'test', '--reporter=list,json', ...files],
+      { isShown: false, more: { PLAYWRIGHT_JSON_OUTPUT_NAME: file, KP_BROWSER: browser } },
+    )
+    // Printed as one block, because Vitest prints at the same time.
+    console.log(output)
+    return { status, report: readReport(file, playwrightCounts) }
   })
-  // Printed as one block, because Vitest prints at the same time.
-  console.log(output)
-  const stats = readReport(file, PlaywrightReport)?.stats
-  const counts = stats && { passed: stats.expected, failed: stats.unexpected + stats.flaky, skipped: stats.skipped }
-  count('browser tests', status, counts)
 }
 
 async function staticChecks(): Promise<undefined> {
@@ -145,6 +175,7 @@ await Promise.all([
   timed('Vitest', vitest),
   timed('checks', staticChecks).then(() => timed('build and browser tests', browserTests)),
 ])
+for (const repeat of repetitions) await repeat()
 
 const lines = [cpuTimeTable(stopMeasuring()), `Wall time: ${walls.join(', ')}.`, '', ...summary, ...sampleLines()]
 rmSync(temporary, { recursive: true, force: true })
