@@ -124,7 +124,7 @@ module.exports = {
       to: {
         path: '^lib/',
         pathNot:
-          '^lib/(client/|kernel/|config/env\\.ts$|domains/(.+[/-](contract|rules)|knowledge/unit|erasure/receipts/signing)\\.ts$)',
+          '^lib/(client/|kernel/|config/env\\.ts$|domains/(.+[/-](contract|rules)|erasure/receipts/signing)\\.ts$)',
       },
     },
     {

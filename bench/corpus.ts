@@ -1,6 +1,6 @@
 import type { ClientBase } from 'pg'
+import type { Unit } from '#lib/domains/knowledge/contract.ts'
 import { searchVector, weightedTextsOf } from '#lib/domains/knowledge/search/words.ts'
-import type { Unit } from '#lib/domains/knowledge/unit.ts'
 
 /** Words with known frequencies that occur nowhere else in the corpus. */
 export const planted = {

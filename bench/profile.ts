@@ -48,7 +48,7 @@ export const profiledTargets: Readonly<Record<string, (url: string, agent: Agent
 
 /** Parts of a request by the innermost file of a call stack that matches, except the general ones at the end. */
 const parts: readonly (readonly [string, RegExp])[] = [
-  ['token and session', /lib\/access\/(?:token-lookup|access|actor|sessions|repository)/],
+  ['token and session', /lib\/access\/(?:access|sessions|repository)/],
   ['rate limit', /lib\/access\/limit|rate-limiter-flexible|lib\/http\/request-limits/],
   ['storage quota', /lib\/domains\/quotas/],
   ['sanitizer', /lib\/domains\/sanitizer/],

@@ -1,6 +1,6 @@
 import { closeLostRequest, lostRequests, lostRequestsWatch } from '#lib/domains/privacy-requests/deadlines-in-ledger.ts'
 import packageJson from '#package.json' with { type: 'json' }
-import { tokenLookup } from './access/token-lookup.ts'
+import { tokenLookup } from './access/access.ts'
 import { collectPersonalData, createErasures, createModules, createPeopleModules } from './composition/modules.ts'
 import type { Env } from './config/env.ts'
 import { isLate, logLateness } from './domains/llm-log/jobs.ts'

@@ -1,10 +1,17 @@
 import { exportAgent } from '#lib/domains/exports/contract.ts'
-import { contributeBatch, contributeUnit, eraseUnit, readUnit, rectifyUnit } from '#lib/domains/knowledge/contract.ts'
+import {
+  contributeBatch,
+  contributeUnit,
+  eraseUnit,
+  readUnit,
+  rectifyUnit,
+  schemaContext,
+  Unit,
+} from '#lib/domains/knowledge/contract.ts'
 import { reportUnit, reviewQuarantined, validateUnit } from '#lib/domains/knowledge/moderation/contract.ts'
 import { listUnits } from '#lib/domains/knowledge/search/contract.ts'
 import { contributeSkill } from '#lib/domains/knowledge/skills/contract.ts'
 import { approveSop, contributeSop, exportSopAsSkill, reviseSop } from '#lib/domains/knowledge/sops/contract.ts'
-import { schemaContext, Unit } from '#lib/domains/knowledge/unit.ts'
 import { type Material, ownUnit, procedure } from './material.ts'
 import { type Contributor, contributors } from './organisation.ts'
 import { Refused } from './visits.ts'

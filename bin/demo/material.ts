@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { schemaContext, Unit } from '#lib/domains/knowledge/unit.ts'
+import { schemaContext, Unit } from '#lib/domains/knowledge/contract.ts'
 import { demoProblems, ownSkills, procedures, tools } from './own-material.ts'
 
 type Visibility = 'private' | 'org' | 'network'

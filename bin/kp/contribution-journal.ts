@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto'
 import { appendFileSync, mkdirSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
-import { idPrefix, type Unit } from '#lib/domains/knowledge/unit.ts'
+import { idPrefix, type Unit } from '#lib/domains/knowledge/contract.ts'
 import { parsedJson, readIfThere, writePrivately } from './config.ts'
 
 /** How long the journal of an interrupted run is trusted, in milliseconds. */

@@ -1,5 +1,5 @@
 import { RequestRefused } from '#lib/client/request.ts'
-import type { Unit } from '#lib/domains/knowledge/unit.ts'
+import type { Unit } from '#lib/domains/knowledge/contract.ts'
 import { readSelf } from '#lib/domains/tokens/contract.ts'
 import { type Journal, openIdentity, openJournal } from './contribution-journal.ts'
 import type { ContributionOutcome } from './contribution-outcome.ts'

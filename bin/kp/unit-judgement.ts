@@ -1,4 +1,4 @@
-import { Unit } from '#lib/domains/knowledge/unit.ts'
+import { Unit } from '#lib/domains/knowledge/contract.ts'
 import type { Issue } from '#lib/kernel/problem.ts'
 import { issuesOf } from '#lib/kernel/use-case.ts'
 

@@ -1,10 +1,254 @@
+import type { SessionRow } from '#lib/domains/accounts/repository.ts'
+import { hasSecondFactor } from '#lib/domains/accounts/second-factors/rules.ts'
+import { noteFirstUse } from '#lib/domains/agents/status.ts'
+import type { StorageSubject } from '#lib/domains/quotas/queries.ts'
+import { isTokenKey } from '#lib/domains/tokens/keys.ts'
+import { type TierLimits, tierLimits } from '#lib/domains/tokens/rules.ts'
+import { noteFirstTokenUse, noteTokenUses, type TokenLookupRow, tokensByHash } from '#lib/domains/tokens/usage.ts'
+import type { Clock } from '#lib/kernel/clock.ts'
+import { sharedQuestion } from '#lib/kernel/coalescing.ts'
+import type { Actor } from '#lib/kernel/context.ts'
+import { actsAsAdmin } from '#lib/kernel/effects.ts'
+import { hashOf } from '#lib/kernel/ids.ts'
 import { subnetsOf48, widerKeyOf } from '#lib/kernel/network-keys.ts'
-import type { OperationShape } from '#lib/kernel/operation.ts'
+import type { OperationShape, Permission, Verb } from '#lib/kernel/operation.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { agentCaller, anonymousCaller, type CalledOperation, type Caller } from './actor.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
 import { limitKeyOf } from './client-address.ts'
 import type { Limiter, RateLimitWindow } from './limiter.ts'
-import { challenge, type TokenLookup } from './token-lookup.ts'
+
+/** What qualifies an actor for a verb. One table for all domains: a new domain needs no line here. */
+export type ActorRole =
+  | 'anonymous'
+  | 'agent'
+  | 'scope:read'
+  | 'scope:write'
+  | 'scope:privacy'
+  | 'scope:admin'
+  | 'person'
+  | 'manager'
+  | 'auditor'
+  | 'admin'
+  | 'anonymous-reader'
+
+const allowed: Record<Verb, readonly ActorRole[]> = {
+  read: ['scope:read', 'scope:admin', 'person', 'manager', 'auditor', 'admin', 'anonymous-reader'],
+  write: ['scope:write', 'scope:admin', 'person', 'manager', 'admin'],
+  privacy: ['scope:privacy', 'person', 'manager', 'auditor', 'admin'],
+  self: ['agent', 'person', 'manager', 'auditor', 'admin'],
+  person: ['person', 'manager', 'auditor', 'admin'],
+  audit: ['auditor', 'admin', 'scope:admin'],
+  admin: ['admin', 'scope:admin'],
+}
+const verbs = new Set<string>(Object.keys(allowed))
+const isVerb = (text: string): text is Verb => verbs.has(text)
+
+/** Denies unknown permissions. */
+export function permits(statuses: readonly ActorRole[], permission: Permission): boolean {
+  if (permission === 'public') return true
+  const verb = permission.slice(permission.lastIndexOf(':') + 1)
+  return isVerb(verb) && allowed[verb].some((status) => statuses.includes(status))
+}
+
+/** How long uses are collected before they are written, in milliseconds. */
+const usesEvery = 2_000
+
+export interface TokenLookup {
+  /**
+   * The token's current row in the database. A suspended token is also rejected, except for operations that show or cancel the pending
+   * erasure: an agent without an owner has no other way. @throws the matching 401 problem
+   */
+  find(key: string, operation: Pick<OperationShape, 'isOpenToSuspended'>): Promise<TokenLookupRow>
+  /** Writes the uses collected so far. */
+  flushUses(): Promise<void>
+  close(): Promise<void>
+}
+
+/**
+ * Finds tokens. Every request queries the database, so that a revoked token is rejected on the next request on every replica. Requests
+ * that arrive during a query share the next one.
+ */
+export function tokenLookup(db: Database, clock: Clock): TokenLookup {
+  const lookUp = sharedQuestion<Buffer, TokenLookupRow | undefined>(async (hashes) => {
+    const rows = await tokensByHash(db, hashes)
+    const byHash = new Map(rows.map((row) => [row.hash.toString('latin1'), row]))
+    return hashes.map((hash) => byHash.get(hash.toString('latin1')))
+  })
+  let uses = new Map<string, Date>()
+  const timer = setInterval(() => void flushUses().catch(() => {}), usesEvery).unref()
+
+  async function flushUses(): Promise<void> {
+    if (uses.size === 0) return
+    const written = uses
+    uses = new Map()
+    await noteTokenUses(db, written)
+  }
+
+  /**
+   * Writes the first use immediately: agents that never used a token are purged, so a crash must not lose it. The agent comes first: after
+   * a crash in between, the token still has no use, and its next request repeats both.
+   */
+  async function firstUse(row: TokenLookupRow, now: Date): Promise<void> {
+    const isStored = (await noteFirstUse(db, row.agent_id, now)) && (await noteFirstTokenUse(db, row.id, now))
+    if (!isStored) throw unknown()
+  }
+
+  const unknown = () =>
+    new Problem('token_invalid', {
+      detail: 'This token does not exist. Check the key, or create a new token.',
+      headers: challenge('invalid_token'),
+    })
+
+  return {
+    flushUses,
+    async find(key, { isOpenToSuspended }) {
+      if (!isTokenKey(key))
+        throw new Problem('token_invalid', {
+          detail: 'The key is not a valid KnowledgePulse token: a character is missing or wrong. Copy it again.',
+          headers: challenge('invalid_token'),
+        })
+      const row = await lookUp(hashOf(key))
+      const now = clock.now()
+      if (!row) throw unknown()
+      if (row.revoked_at)
+        throw new Problem('token_revoked', {
+          detail: 'Use another token, or register a new agent.',
+          headers: challenge('invalid_token'),
+        })
+      if (row.expires_at && row.expires_at <= now)
+        throw new Problem('token_expired', {
+          detail: 'Create a new token with another token of the agent, or ask its owner for one.',
+          headers: challenge('invalid_token'),
+        })
+      if (row.suspended_at && !isOpenToSuspended)
+        throw new Problem('token_suspended', {
+          detail:
+            'The erasure of this agent was requested, so its tokens are suspended. During the grace period, the erasure can be cancelled. If the agent requested it, send POST /api/privacy/requests/{id}/cancel with this token (GET /api/privacy/requests returns the id). If its owner requested it, the owner can cancel it in the console or with the link in the email.',
+          headers: challenge('invalid_token'),
+        })
+      if (row.last_used_at === null) await firstUse(row, now)
+      else uses.set(row.id, now)
+      return row
+    },
+    async close() {
+      clearInterval(timer)
+      await flushUses()
+    },
+  }
+}
+
+/** RFC 6750 §3 challenge. */
+export const challenge = (error?: string): Record<string, string> => ({
+  'WWW-Authenticate': `Bearer realm="KnowledgePulse"${error ? `, error="${error}"` : ''}`,
+})
+
+/** An actor with its rate limits. */
+export interface Caller {
+  actor: Actor
+  /** The owner of the window: a token and its successors by rotation, an account, or an address. */
+  limitKey: string
+  reads: number
+  writes: number
+  /** The owner of the storage quota that its writes count in. */
+  storage?: StorageSubject | undefined
+  /**
+   * Set if other tokens count in the same window, so that exceeding it is no evidence against this one: the key under which only the
+   * requests of the token and its successors are counted.
+   */
+  ownLimitKey?: string | undefined
+}
+
+/** The members of an operation that determine the rights of its callers. */
+export type CalledOperation = Pick<OperationShape, 'id' | 'method' | 'permission'>
+
+const organisation = (id: string): StorageSubject => ({ kind: 'organisation', id })
+
+/**
+ * The caller with a token. A lent token, which an admin issued for an agent of somebody else, must not reach what the admin cannot: it owns no
+ * agent, and reads like somebody outside of the organization. The pipeline rejects what is not open to it. The scope `admin` gives rights
+ * over others only in operations of admins: in all others, the token can read and write for its own agent.
+ */
+export function agentCaller(row: TokenLookupRow, operation: CalledOperation): Caller {
+  const tier: TierLimits = tierLimits[row.tier]
+  const { permission } = operation
+  const isAdmin = row.scopes.includes('admin') && actsAsAdmin(operation)
+  const isLent = row.issued_by_admin
+  const isWindowShared = row.shares_window && row.network !== null
+  const statuses: ActorRole[] = ['agent']
+  for (const scope of ['read', 'write'] as const)
+    if (row.scopes.includes(scope) || row.scopes.includes('admin')) statuses.push(`scope:${scope}`)
+  if (row.scopes.includes('privacy')) statuses.push('scope:privacy')
+  if (isAdmin) statuses.push('scope:admin')
+  return {
+    actor: {
+      kind: 'agent',
+      id: row.agent_id,
+      organisationId: isLent && permission.endsWith(':read') ? undefined : row.organisation_id,
+      agents: isLent ? [] : [row.agent_id],
+      ...(isLent && { isLent }),
+      ...(row.owner_confirms && { needsOwner: true }),
+      isAdmin,
+      isRestricted: row.restricted_at !== null,
+      status: row.status,
+      region: row.region,
+      tokenId: row.id,
+      scopes: row.scopes,
+      quota: tier,
+      can: (permission) => permits(statuses, permission),
+    },
+    limitKey: isWindowShared ? `network:${row.network}` : `token:${row.limit_key}`,
+    ownLimitKey: isWindowShared ? `token:${row.limit_key}` : undefined,
+    storage: row.network === null ? organisation(row.organisation_id) : { kind: 'network', id: row.network },
+    reads: row.reads_per_minute ?? tier.reads,
+    writes: row.writes_per_minute ?? tier.writes,
+  }
+}
+
+/** A person, with the limits of the pro tier. */
+export const personCaller = (row: SessionRow): Caller => ({
+  actor: {
+    kind: 'person',
+    id: `user:${row.account_id}`,
+    organisationId: row.organisation_id,
+    agents: row.agents,
+    isAdmin: row.role === 'admin',
+    isRestricted: false,
+    accountId: row.account_id,
+    sessionId: row.session_id,
+    passwordAt: row.password_at ?? undefined,
+    hasSecondFactor: hasSecondFactor(row),
+    scopes: [],
+    quota: tierLimits.pro,
+    can: (permission) => permits([row.role], permission),
+  },
+  limitKey: `account:${row.account_id}`,
+  storage: organisation(row.organisation_id),
+  reads: tierLimits.pro.reads,
+  writes: tierLimits.pro.writes,
+})
+
+/** The caller with one additional permission. */
+export const permittedTo = (caller: Caller, permission: Permission): Caller => ({
+  ...caller,
+  actor: { ...caller.actor, can: (asked) => asked === permission || caller.actor.can(asked) },
+})
+
+export const anonymousCaller = (address: string, mayRead: boolean): Caller => ({
+  actor: {
+    kind: 'anonymous',
+    id: 'anonymous',
+    organisationId: undefined,
+    agents: [],
+    isAdmin: false,
+    isRestricted: false,
+    scopes: [],
+    quota: tierLimits.anonymous,
+    can: (permission) => permits(mayRead ? ['anonymous', 'anonymous-reader'] : ['anonymous'], permission),
+  },
+  limitKey: `address:${address}`,
+  reads: tierLimits.anonymous.reads,
+  writes: tierLimits.anonymous.writes,
+})
 
 type RequestClass = 'read' | 'write'
 export interface RequestCredentials {

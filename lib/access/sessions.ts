@@ -4,8 +4,7 @@ import { seenEvery } from '#lib/domains/accounts/rules.ts'
 import { type FactorPolicy, hasSecondFactor, isRequired } from '#lib/domains/accounts/second-factors/rules.ts'
 import type { Clock } from '#lib/kernel/clock.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { type Caller, personCaller } from './actor.ts'
-import { permits } from './permissions.ts'
+import { type Caller, permits, personCaller } from './access.ts'
 
 /** The secret with which next-auth encrypts its cookie. */
 export const sessionSecret = (secret: string): string => deriveKey(secret, 'next-auth session').toString('base64url')

@@ -3,16 +3,13 @@ import { subscribe } from 'node:diagnostics_channel'
 import type { IncomingMessage } from 'node:http'
 import { Socket } from 'node:net'
 import { clientAddress, type TrustedProxies } from '#lib/access/client-address.ts'
+import { headerText } from './api-request.ts'
 
 /** The client's address for Next's pages and routes, which have no access to the socket. */
 export const clientAddresses = new AsyncLocalStorage<string>()
 
 /** Set by a page request that fails because a store does not answer. Next reports every failed page as an internal error. */
 export const pageFaults = new AsyncLocalStorage<{ isUnavailable: boolean }>()
-
-/** Several lines of one header form one list (RFC 9110 §5.3). */
-export const headerText = (header: string | string[] | undefined): string | null =>
-  header === undefined ? null : Array.isArray(header) ? header.join(', ') : header
 
 const started = (message: unknown): { request: IncomingMessage; socket: Socket } | undefined => {
   const { request, socket } = message as { request: IncomingMessage; socket: unknown }

@@ -1,26 +1,31 @@
 import { createHash, createHmac, type Hmac, randomUUID, timingSafeEqual } from 'node:crypto'
 import { isIPv4 } from 'node:net'
 import { z } from 'zod'
-import type { Access } from '#lib/access/access.ts'
-import { type Caller, permittedTo } from '#lib/access/actor.ts'
+import { type Access, type Caller, challenge, permittedTo } from '#lib/access/access.ts'
 import { customerNetworkOf } from '#lib/access/client-address.ts'
 import type { RateLimitWindow } from '#lib/access/limiter.ts'
 import { limitHeaders, uncountedWindow } from '#lib/access/limiter.ts'
-import { challenge } from '#lib/access/token-lookup.ts'
 import { localeOf } from '#lib/domains/accounts/rules.ts'
 import type { AdmittedWrite, StorageAdmission } from '#lib/domains/quotas/admission.ts'
 import type { StorageUsage } from '#lib/domains/quotas/rules.ts'
 import type { Actor, Context, PipelinePorts } from '#lib/kernel/context.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
+import { maxMembers } from '#lib/kernel/json.ts'
 import { type OperationShape, type Pool, poolOf, type RawInput } from '#lib/kernel/operation.ts'
 import { invalid, Problem, problems } from '#lib/kernel/problem.ts'
-import { maxMembers } from '#lib/kernel/storable.ts'
 import { traceRequest } from '#lib/kernel/tracing.ts'
 import type { Answer, FixedContent, UseCase } from '#lib/kernel/use-case.ts'
 import { asProblem } from '#lib/stores/postgres/problems.ts'
 import type { Admission } from './admission.ts'
-import type { ApiRequest, ApiResponse, Via } from './api-request.ts'
-import { type BodyBounds, observedUpload, readJson, uploaded } from './body.ts'
+import {
+  type ApiRequest,
+  type ApiResponse,
+  type BodyBounds,
+  observedUpload,
+  readJson,
+  uploaded,
+  type Via,
+} from './api-request.ts'
 import { acceptedEncoding } from './compression.ts'
 import type { Metrics } from './metrics.ts'
 

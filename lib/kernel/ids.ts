@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { v7 } from 'uuid'
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
@@ -46,3 +46,6 @@ export const uuidsInSql = {
  * `system:<job>` and ids of units use colons too.
  */
 export const agentIdForm = /^(?=.{3,64}$)(?:kp:agent:)?[A-Za-z0-9][A-Za-z0-9_.-]*$/
+
+/** The SHA-256 hash stored in place of a secret code. Codes have at least 100 random bits, so they need no salt or key stretching. */
+export const hashOf = (code: string): Buffer<ArrayBuffer> => createHash('sha256').update(code).digest()

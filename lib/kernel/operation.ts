@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import type { ProblemCode } from './problem.ts'
 
 /**
- * `<domain>:<verb>`. lib/access/permissions.ts lists who may do what.
+ * `<domain>:<verb>`. lib/access/access.ts lists who may do what.
  * - public: everybody.
  * - read, write: a token with this scope, or a person.
  * - privacy: a token with this scope, or a person with a console account.

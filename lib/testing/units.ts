@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Unit } from '#lib/domains/knowledge/unit.ts'
+import type { Unit } from '#lib/domains/knowledge/contract.ts'
 
 type Overrides = Record<string, unknown>
 const metadata = (overrides: Overrides) => ({

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { hashOf } from '#lib/kernel/code-hash.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import { base62 } from '#lib/kernel/ids.ts'
+import { base62, hashOf } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Queryable } from '#lib/stores/postgres/statement.ts'
 import { fenceOfAccount, lockAccountRow } from './repository.ts'

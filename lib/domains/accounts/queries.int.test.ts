@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { anonymousCaller } from '#lib/access/actor.ts'
+import { anonymousCaller } from '#lib/access/access.ts'
 import { nextAuthOptions } from '#lib/access/next-auth.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'

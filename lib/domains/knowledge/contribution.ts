@@ -12,14 +12,14 @@ import {
 } from '#lib/domains/sanitizer/contract.ts'
 import { sanitizeFields } from '#lib/domains/sanitizer/fields.ts'
 import { SanitizationError } from '#lib/domains/sanitizer/sanitization-error.ts'
+import { groupCommit } from '#lib/kernel/coalescing.ts'
 import type { Actor, Context, SqlRow, Statement, Transaction, UnboundAuditRecord } from '#lib/kernel/context.ts'
-import { groupCommit } from '#lib/kernel/group-commit.ts'
 import { newId, newUuid } from '#lib/kernel/ids.ts'
+import { maxMembers, refuseUnstorable } from '#lib/kernel/json.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { maxMembers, refuseUnstorable } from '#lib/kernel/storable.ts'
 import { issuesOf, mutation, read, type StatementPlan, statement } from '#lib/kernel/use-case.ts'
 import { hasSqlState } from '#lib/stores/postgres/fault.ts'
-import { type BatchResult, checkUnit, contributeBatch, contributeUnit } from './contract.ts'
+import { type BatchResult, checkUnit, contributeBatch, contributeUnit, idPrefix, Unit } from './contract.ts'
 import {
   type ChosenIdPorts,
   canBeGuessed,
@@ -36,7 +36,6 @@ import { award, awardValues } from './reputation/service.ts'
 import { attributedTo, qualityOf, rejectionsToQuarantine, rejectionWindow, warningsOf } from './rules.ts'
 import { searchVector, weightedTextsOf } from './search/words.ts'
 import { etagOf, type KnowledgeDeps, warningsWithNames } from './stored-unit.ts'
-import { idPrefix, Unit } from './unit.ts'
 
 export const quarantinedForReview =
   'It is quarantined for review, because several contributions were rejected within the last hour. Only you can see it until the review.'

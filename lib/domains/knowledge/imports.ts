@@ -5,6 +5,7 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import type { Importer, ImportResult } from '#lib/kernel/importer.ts'
 import { Problem, type ProblemCode } from '#lib/kernel/problem.ts'
 import { hasSqlState } from '#lib/stores/postgres/fault.ts'
+import { Unit, UnitId, visibilities } from './contract.ts'
 import { prepareUnit, quarantinedForReview, type StorableUnit, storeUnits } from './contribution.ts'
 import type { ErasedAgents } from './erasure/suppression.ts'
 import { type ChosenIdPorts, countRejections, idErased, idGuessable, refusedIds, rejectionOf } from './refusals.ts'
@@ -15,7 +16,6 @@ import { rollBackImport, sameSkill, setImportSavepoint } from './skills/reposito
 import { maxFiles } from './skills/rules.ts'
 import { insertSkill } from './skills/storage.ts'
 import { knowledgeReaderOf } from './stored-unit.ts'
-import { Unit, UnitId, visibilities } from './unit.ts'
 
 /**
  * A unit in an export: a record of this registry's export, or the unit itself, as the open-source registry exports it. Scores and votes of

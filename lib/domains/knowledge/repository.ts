@@ -1,6 +1,6 @@
+import type { Unit, Visibility } from '#lib/domains/knowledge/contract.ts'
 import { awardOne } from '#lib/domains/knowledge/reputation/repository.ts'
 import { rejectionsToQuarantine } from '#lib/domains/knowledge/rules.ts'
-import type { Unit, Visibility } from '#lib/domains/knowledge/unit.ts'
 import type { InstructionField } from '#lib/domains/sanitizer/contract.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { Expiring } from '#lib/kernel/expiring.ts'

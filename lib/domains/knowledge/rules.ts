@@ -1,4 +1,4 @@
-import type { Unit } from './unit.ts'
+import type { Unit } from './contract.ts'
 
 interface QualityParts {
   completeness: number

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { pattern, sop, trace } from '#lib/testing/units.ts'
+import type { Unit } from './contract.ts'
 import { qualityOf, scoreOf, voteWeight } from './rules.ts'
-import type { Unit } from './unit.ts'
 
 const step = (type: string, tool?: string) => ({
   step_id: 0,

@@ -2,16 +2,16 @@ import { z } from 'zod'
 import { erasedOf, erasedSubjects, receiptFinder } from '#lib/domains/erasure/queries.ts'
 import { withdrawAnswers } from '#lib/domains/idempotency/writes.ts'
 import { guardRecord } from '#lib/kernel/authorise.ts'
+import { sharedQuestion } from '#lib/kernel/coalescing.ts'
 import type { MutationContext } from '#lib/kernel/context.ts'
 import type { EvidenceCheck } from '#lib/kernel/evidence.ts'
 import { job } from '#lib/kernel/job.ts'
 import type { PersonalData } from '#lib/kernel/module.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { sharedQuestion } from '#lib/kernel/shared-query.ts'
 import { issuesOf, mutation, read } from '#lib/kernel/use-case.ts'
 import type { Ledger } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { eraseUnit, readUnit, rectifyUnit } from './contract.ts'
+import { eraseUnit, readUnit, rectifyUnit, Unit } from './contract.ts'
 import {
   batchContribution,
   checking,
@@ -62,7 +62,6 @@ import {
   passes,
   shown,
 } from './stored-unit.ts'
-import { Unit } from './unit.ts'
 import { dropVotes, voting, weighWaitingVotes } from './votes/service.ts'
 
 /** Maximum number of paths in an audit entry. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { hashOf } from '#lib/kernel/code-hash.ts'
+import { hashOf } from '#lib/kernel/ids.ts'
 import { isTokenKey, makeKey, prefixOf } from './keys.ts'
 import {
   countsSince,

@@ -1,18 +1,20 @@
 import { z } from 'zod'
 import { exportAgent, readInventory } from '#lib/domains/exports/contract.ts'
-import { checkUnit, contributeUnit, readUnit } from '#lib/domains/knowledge/contract.ts'
-import { reportUnit, validateUnit } from '#lib/domains/knowledge/moderation/contract.ts'
-import { readReputation } from '#lib/domains/knowledge/reputation/contract.ts'
-import { listUnits } from '#lib/domains/knowledge/search/contract.ts'
-import { contributeSkill, listSkills, readSkill, validateSkill } from '#lib/domains/knowledge/skills/contract.ts'
 import {
+  checkUnit,
+  contributeUnit,
   ExpertSOP,
   ReasoningTrace,
+  readUnit,
   schemaContext,
   ToolCallPattern,
   type Unit,
   visibilities,
-} from '#lib/domains/knowledge/unit.ts'
+} from '#lib/domains/knowledge/contract.ts'
+import { reportUnit, validateUnit } from '#lib/domains/knowledge/moderation/contract.ts'
+import { readReputation } from '#lib/domains/knowledge/reputation/contract.ts'
+import { listUnits } from '#lib/domains/knowledge/search/contract.ts'
+import { contributeSkill, listSkills, readSkill, validateSkill } from '#lib/domains/knowledge/skills/contract.ts'
 import { fileRequest } from '#lib/domains/privacy-requests/contract.ts'
 import { readSelf } from '#lib/domains/tokens/contract.ts'
 import type { OperationShape, Output } from '#lib/kernel/operation.ts'

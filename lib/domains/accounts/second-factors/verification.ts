@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { unsealed } from '#lib/config/secret.ts'
-import { hashOf } from '#lib/kernel/code-hash.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
+import { hashOf } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import type { AccountsDeps } from '../ports.ts'

@@ -1,9 +1,9 @@
+import type { Unit, Visibility } from '#lib/domains/knowledge/contract.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { agentsUnderLegalHold, lockHolds } from '#lib/stores/postgres/agents-under-legal-hold.ts'
 import { statement, typed } from '#lib/stores/postgres/statement.ts'
 import type { FrontMatter } from '../skills/rules.ts'
-import type { Unit, Visibility } from '../unit.ts'
 import { maxRecords, type referencePlaces } from './contract.ts'
 import { meansBy, meantMember, versionMeans } from './rules.ts'
 

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
+import type { Unit } from '#lib/domains/knowledge/contract.ts'
 import type { Actor, Transaction } from '#lib/kernel/context.ts'
-import type { Unit } from '../unit.ts'
 
 /**
  * Returns those agent ids that were erased while they belonged to the actor's organization, found by keyed hashes. An admin gets all erased

@@ -1,9 +1,9 @@
+import type { Unit, Visibility } from '#lib/domains/knowledge/contract.ts'
 import { type RowOf, statement, typed } from '#lib/stores/postgres/statement.ts'
 import { expiringTables, isUnderLegalHold, unitColumns, unitRow, visibleTo } from '../repository.ts'
 import { listedRows } from '../search/repository.ts'
 import { skillColumns, skillRow } from '../skills/repository.ts'
 import type { FrontMatter } from '../skills/rules.ts'
-import type { Unit, Visibility } from '../unit.ts'
 import type { recordKinds } from './contract.ts'
 
 const statusColumns = `u.agent_id = ANY($agents) AS is_own, u.was_public, u.quarantined_at,

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Unit } from '#lib/domains/knowledge/contract.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 import { skillMd } from '#lib/testing/skills.ts'
 import { sop, trace } from '#lib/testing/units.ts'
-import type { Unit } from '../unit.ts'
 import { inspectSkill, inspectUnit } from './contract.ts'
 
 const day = 86_400_000

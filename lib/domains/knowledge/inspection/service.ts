@@ -1,4 +1,5 @@
 import { ownedAgents } from '#lib/domains/agents/queries.ts'
+import type { Unit } from '#lib/domains/knowledge/contract.ts'
 import type { Periods } from '#lib/kernel/expiring.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { read } from '#lib/kernel/use-case.ts'
@@ -9,7 +10,6 @@ import { skillTexts } from '../skills/preparation.ts'
 import type { FrontMatter } from '../skills/rules.ts'
 import { skillEtag, wholeSkillOf } from '../skills/storage.ts'
 import { erasedOrNotFound, etagOf, type KnowledgeDeps, knowledgeReaderOf, shown } from '../stored-unit.ts'
-import type { Unit } from '../unit.ts'
 import { type InspectedRecord, inspectSkill, inspectUnit, listRecords } from './contract.ts'
 import {
   inspectedSkill,

@@ -1,8 +1,8 @@
 import { z } from 'zod'
+import { visibilities } from '#lib/domains/knowledge/contract.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
 import { params, StoredUnit } from '../contract.ts'
-import { visibilities } from '../unit.ts'
 import { rejectionPeriodNames } from './safety-rules.ts'
 
 export const validateUnit = operation({

@@ -1,7 +1,7 @@
+import type { Unit, Visibility } from '#lib/domains/knowledge/contract.ts'
 import { statement, typed } from '#lib/stores/postgres/statement.ts'
 import { visibleTo } from '../repository.ts'
 import { rejectionsToQuarantine, reportsToQuarantine } from '../rules.ts'
-import type { Unit, Visibility } from '../unit.ts'
 import { isHeardSql, voteIdentitySql } from '../votes/vote-identity.ts'
 
 /** Totals stop counting at this number. */

@@ -1,9 +1,9 @@
 import { z } from 'zod'
+import { visibilities } from '#lib/domains/knowledge/contract.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page, Timestamp } from '#lib/kernel/pages.ts'
 import { sharedFields } from '#lib/kernel/shared-fields.ts'
 import { StoredUnit } from '../contract.ts'
-import { visibilities } from '../unit.ts'
 
 const unitTypes = ['ReasoningTrace', 'ToolCallPattern', 'ExpertSOP'] as const
 const isUnitType = (text: string): text is (typeof unitTypes)[number] => unitTypes.some((type) => type === text)

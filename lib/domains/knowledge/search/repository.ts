@@ -1,6 +1,6 @@
+import type { Unit } from '#lib/domains/knowledge/contract.ts'
 import { type Columns, type Queryable, statement, typed, type ValuesOf } from '#lib/stores/postgres/statement.ts'
 import { unitColumns, unitRow } from '../repository.ts'
-import type { Unit } from '../unit.ts'
 import {
   conditionsOf,
   type SearchForm,

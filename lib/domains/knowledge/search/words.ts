@@ -1,5 +1,5 @@
 import { stemmer } from 'stemmer'
-import type { Unit } from '../unit.ts'
+import type { Unit } from '#lib/domains/knowledge/contract.ts'
 
 /**
  * Splits text into words, for the index, queries, snippets and the word table. Pure and linear.

@@ -1,6 +1,6 @@
+import type { Visibility } from '#lib/domains/knowledge/contract.ts'
 import { rejectionsToQuarantine } from '#lib/domains/knowledge/rules.ts'
 import { listedRows } from '#lib/domains/knowledge/search/repository.ts'
-import type { Visibility } from '#lib/domains/knowledge/unit.ts'
 import type { InstructionField } from '#lib/domains/sanitizer/contract.ts'
 import { type RowOf, statement, typed } from '#lib/stores/postgres/statement.ts'
 import { visibleTo } from '../repository.ts'

@@ -1,9 +1,8 @@
+import type { Sop, Visibility } from '#lib/domains/knowledge/contract.ts'
 import { listedRows } from '#lib/domains/knowledge/search/repository.ts'
-import type { Visibility } from '#lib/domains/knowledge/unit.ts'
 import type { InstructionField } from '#lib/domains/sanitizer/contract.ts'
 import { type RowOf, statement, typed } from '#lib/stores/postgres/statement.ts'
 import { visibleTo } from '../repository.ts'
-import type { Sop } from '../unit.ts'
 
 const newestApproved = (column: string): string =>
   `(SELECT v.${column} FROM sop_versions v WHERE v.unit_id = u.id AND v.approved_at IS NOT NULL ORDER BY v.version DESC LIMIT 1)`

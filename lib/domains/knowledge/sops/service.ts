@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { z } from 'zod'
 import { withdrawAnswers } from '#lib/domains/idempotency/writes.ts'
+import type { Unit } from '#lib/domains/knowledge/contract.ts'
 import { listedInstructions } from '#lib/domains/sanitizer/contract.ts'
 import { SanitizationError } from '#lib/domains/sanitizer/sanitization-error.ts'
 import { guardRecord } from '#lib/kernel/authorise.ts'
@@ -33,7 +34,6 @@ import {
   namedAfterCommit,
   passes,
 } from '../stored-unit.ts'
-import type { Unit } from '../unit.ts'
 import { dropVotes } from '../votes/service.ts'
 import {
   approveSop,

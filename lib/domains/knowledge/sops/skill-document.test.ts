@@ -1,10 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { ExpertSOP, type Sop } from '#lib/domains/knowledge/contract.ts'
 import { sanitize, sanitizeSkillMd } from '#lib/domains/sanitizer/sanitizer.ts'
 import { parseSkillMd } from '../skills/front-matter.ts'
 import { examineSkill } from '../skills/preparation.ts'
-import type { Sop } from '../unit.ts'
-import { ExpertSOP } from '../unit.ts'
 import { skillDocument, skillName } from './skill-document.ts'
 
 const origin = { id: 'kp:sop:restore', version: 3, author: 'agent_1' }

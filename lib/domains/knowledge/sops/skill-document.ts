@@ -1,5 +1,5 @@
+import type { Sop } from '#lib/domains/knowledge/contract.ts'
 import { findInjections } from '#lib/domains/sanitizer/injection.ts'
-import type { Sop } from '../unit.ts'
 
 /** Source of the document, named in its text. */
 export interface SopOrigin {

@@ -1,6 +1,6 @@
+import type { Unit } from '#lib/domains/knowledge/contract.ts'
 import { statement, typed } from '#lib/stores/postgres/statement.ts'
 import { ownerKeySql, visibleTo } from '../repository.ts'
-import type { Unit } from '../unit.ts'
 import { isHeardSql, voteIdentitySql } from './vote-identity.ts'
 
 /**

@@ -1,3 +1,4 @@
+import type { Unit } from '#lib/domains/knowledge/contract.ts'
 import { personalWarnings, scanFields, secretIn } from '#lib/domains/pii/fields.ts'
 import { SanitizationError } from '#lib/domains/sanitizer/sanitization-error.ts'
 import { sanitize } from '#lib/domains/sanitizer/sanitizer.ts'
@@ -12,7 +13,6 @@ import { ownerKey } from '../repository.ts'
 import { award, withdrawVotes } from '../reputation/service.ts'
 import { noveltyAtFirst, qualityOf, scoreOf, type Votes, voteWeight } from '../rules.ts'
 import { erasedOrNotFound, type KnowledgeDeps, knowledgeReaderOf, namedAfterCommit } from '../stored-unit.ts'
-import type { Unit } from '../unit.ts'
 import {
   addToVoteSums,
   deleteVotesOfClaim,

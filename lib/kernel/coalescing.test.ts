@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { groupCommit } from './group-commit.ts'
+import { groupCommit } from './coalescing.ts'
 
 /** A store whose writes end when the test says so. */
 function store({ fails = () => false, isWorthRepeating = true, lanes = 1 } = {}) {
