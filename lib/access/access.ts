@@ -18,7 +18,7 @@ import { limitKeyOf } from './client-address.ts'
 import type { Limiter, RateLimitWindow } from './limiter.ts'
 
 /** What qualifies an actor for a verb. One table for all domains: a new domain needs no line here. */
-export type ActorRole =
+type ActorRole =
   | 'anonymous'
   | 'agent'
   | 'scope:read'
@@ -159,7 +159,7 @@ export interface Caller {
 }
 
 /** The members of an operation that determine the rights of its callers. */
-export type CalledOperation = Pick<OperationShape, 'id' | 'method' | 'permission'>
+type CalledOperation = Pick<OperationShape, 'id' | 'method' | 'permission'>
 
 const organisation = (id: string): StorageSubject => ({ kind: 'organisation', id })
 
@@ -168,7 +168,7 @@ const organisation = (id: string): StorageSubject => ({ kind: 'organisation', id
  * agent, and reads like somebody outside of the organization. The pipeline rejects what is not open to it. The scope `admin` gives rights
  * over others only in operations of admins: in all others, the token can read and write for its own agent.
  */
-export function agentCaller(row: TokenLookupRow, operation: CalledOperation): Caller {
+function agentCaller(row: TokenLookupRow, operation: CalledOperation): Caller {
   const tier: TierLimits = tierLimits[row.tier]
   const { permission } = operation
   const isAdmin = row.scopes.includes('admin') && actsAsAdmin(operation)
@@ -251,10 +251,10 @@ export const anonymousCaller = (address: string, mayRead: boolean): Caller => ({
 })
 
 type RequestClass = 'read' | 'write'
-export interface RequestCredentials {
+interface RequestCredentials {
   headers: { get(name: string): string | null }
 }
-export interface AccessDeps {
+interface AccessDeps {
   tokens: TokenLookup
   limiter: Limiter
   /** The person behind a session cookie, from the current state of the database; undefined if there is none. */
@@ -276,7 +276,7 @@ export interface AccessDeps {
 export type Access = ReturnType<typeof createAccess>
 
 /** The window that decides about a request of a caller. */
-export interface CountedWindow extends RateLimitWindow {
+interface CountedWindow extends RateLimitWindow {
   /** The window that the caller's token exceeded by its own requests; undefined if it did not, or if there is no token. */
   violated: RateLimitWindow | undefined
 }

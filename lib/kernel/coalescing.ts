@@ -34,7 +34,7 @@ export function sharedQuestion<A, B>(
 }
 
 /** How members of one key are stored. Each may be stored only once, whichever function does it. */
-export interface GroupCommitSteps<M, R> {
+interface GroupCommitSteps<M, R> {
   /** Stores one member and returns its outcome. */
   alone(member: M): Promise<R>
   /** Stores all members or none of them. Returns their outcomes in the same order. */

@@ -84,7 +84,7 @@ function refuseShape(text: string, max: number): void {
   }
 }
 
-export interface JsonBounds {
+interface JsonBounds {
   /** The maximum number of members and elements in total; 10,000 by default. */
   members?: number
   /** The caller checks each item for values that cannot be stored. */

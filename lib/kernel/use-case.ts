@@ -81,7 +81,7 @@ const redacted = (operation: OperationShape, body: unknown): unknown => {
   const data = Object.fromEntries(Object.entries(body.data ?? {}).filter(([key]) => !operation.secrets?.includes(key)))
   return { ...body, data }
 }
-export const replay = (stored: StoredReply): Answer => ({
+const replay = (stored: StoredReply): Answer => ({
   ...stored,
   headers: { ...stored.headers, 'Idempotency-Replayed': 'true' },
 })
@@ -95,7 +95,7 @@ type AnswerForResource = Answer & { resourceId: string }
  */
 type Complete = (data: Record<string, unknown>) => Promise<Record<string, unknown>>
 
-export async function completed(stored: StoredReply, complete: Complete | undefined): Promise<StoredReply> {
+async function completed(stored: StoredReply, complete: Complete | undefined): Promise<StoredReply> {
   const { body } = stored
   if (!complete || typeof body !== 'object' || body === null || !('data' in body)) return stored
   const data = { ...(body.data as Record<string, unknown>) }
