@@ -64,6 +64,7 @@ const rtf: Format = (builder, start, end, defers) => {
   return true
 }
 const json: Format = (builder, start, end, defers) => {
+  if (!hasOpening(builder.base, start, end)) return undefined
   const values = jsonValuesIn(builder.base, start, end, (text, isForeign) => defers && (isForeign || isCovered(text)))
   if (values?.length === 0) return undefined
   const columns = new StringColumns()
@@ -77,7 +78,8 @@ const json: Format = (builder, start, end, defers) => {
 }
 const literals: Format = (builder, start, end, defers) => {
   const { base } = builder
-  if (!hasLiteral(base, start, end) || !mayBegin(base, start, end, defers)) return undefined
+  if (!hasOpening(base, start, end) || !hasLiteral(base, start, end) || !mayBegin(base, start, end, defers))
+    return undefined
   const values = literalsIn(base, start, end).filter((one) => !isOpeningOfBoard(base, one))
   if (values.length === 0) return undefined
   if (defers && hasEscapeBetween(base, start, end, values)) {
@@ -117,9 +119,7 @@ function decodeRegion(builder: LayerBuilder, start: number, end: number, defers:
     builder.copy(start, end)
     return
   }
-  const isOpened = hasOpening(builder.base, start, end)
-  for (const [name, read] of formats)
-    if ((isOpened || name === 'dumps of bytes') && read(builder, start, end, defers)) return
+  for (const read of formats.values()) if (read(builder, start, end, defers)) return
   decodeInline(builder, start, end, defers)
 }
 /** Whether the lines of a text are divided by another encoding. */
@@ -147,6 +147,7 @@ function hasEscapeBetween(text: string, start: number, end: number, values: read
   }
   return !isOwn && values.length > 0 && outerEscape.test(text.slice(from, end))
 }
+/** Whether a value of JSON or a literal of a program may begin. */
 const hasOpening = (text: string, start: number, end: number): boolean => {
   for (let at = start; at < end; at++) {
     const unit = text.charCodeAt(at)

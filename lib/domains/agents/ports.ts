@@ -2,7 +2,7 @@ import type { TokenScope } from '#lib/domains/tokens/rules.ts'
 import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
 import type { DataRegions } from '#lib/kernel/data-regions.ts'
 import type { Restriction, RestrictionReason } from '#lib/kernel/restriction.ts'
-import type { LifePorts } from './life/status.ts'
+import type { LifePorts } from './life/own-agents.ts'
 import type { LawfulBasis, PrivacyNotice, RegistrationMode } from './rules.ts'
 
 export interface NewAgentToken {

@@ -17,10 +17,10 @@ import { agentsUnderLegalHold, lockHolds } from '#lib/stores/postgres/agents-und
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { claimAgent, editAgent, listOwnAgents, type OwnAgent, readOwnAgent } from './contract.ts'
 import { type DocumentKeys, documentKeys, sealedTexts } from './life/document-seals.ts'
+import { lifeOf } from './life/own-agents.ts'
 import { deleteExpiredDocuments, deleteHeartbeatsOfRetired, lockOpenDocuments } from './life/repository.ts'
 import { heartbeatsAfterRetirement } from './life/rules.ts'
 import { agentLife, documentRestorer, restoreSettings } from './life/service.ts'
-import { lifeOf } from './life/status.ts'
 import {
   agentDataSource,
   agentExporters,

@@ -26,6 +26,7 @@ import {
   readAgentDocument,
 } from './contract.ts'
 import { bodyOf, type DocumentKeys, sealedTexts, titleOf } from './document-seals.ts'
+import { agentStatus, erasableAgent, type LifePorts, ownAgent, writableAgent } from './own-agents.ts'
 import {
   type AgentDocumentRow,
   chainReferencesPage,
@@ -45,7 +46,6 @@ import {
   maxDocuments,
   reportedWithin,
 } from './rules.ts'
-import { agentStatus, erasableAgent, type LifePorts, ownAgent, writableAgent } from './status.ts'
 
 const documentView = (row: AgentDocumentRow, keys: DocumentKeys) => ({
   id: row.id,

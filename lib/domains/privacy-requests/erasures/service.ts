@@ -9,9 +9,9 @@ import { erasuresOfPerson, requestsOfSubjects } from '../repository.ts'
 import { ownedBy } from '../requests.ts'
 import { type ErasuresAhead, ourTerm, sum } from '../rules.ts'
 import { erasureView, signedReceipt } from '../views.ts'
-import { causesOfDelays, causesOfRun, delaysOf } from './causes.ts'
 import { listErasures, type RequestCause, readErasure } from './contract.ts'
 import { erasurePlans } from './plan-for-pages.ts'
+import { causesOfDelays, causesOfRun, delaysOf } from './run-causes.ts'
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 

@@ -42,7 +42,6 @@ import {
   statementOf,
   storyOf,
 } from '../views.ts'
-import { causesOfRequest } from './causes.ts'
 import {
   assignRequest,
   bulkRequests,
@@ -72,6 +71,7 @@ import {
   resume,
   retry,
 } from './decisions.ts'
+import { causesOfRequest } from './request-causes.ts'
 
 type Act = (work: RequestWork, row: RequestRow) => Promise<RequestRow>
 type Lock = (tx: MutationContext['tx'], id: string) => Promise<RequestRow | undefined>

@@ -1,12 +1,12 @@
 import type { Prisma } from '#generated/prisma/client.ts'
+import type { RequestCause } from '#lib/domains/privacy-requests/erasures/contract.ts'
 import {
   cause,
   causesOfDelays,
   causesOfRun,
   type Delay,
   delaysOf,
-} from '#lib/domains/privacy-requests/erasures/causes.ts'
-import type { RequestCause } from '#lib/domains/privacy-requests/erasures/contract.ts'
+} from '#lib/domains/privacy-requests/erasures/run-causes.ts'
 import { isFetchedOrDeleted } from '#lib/domains/privacy-requests/execution/execution.ts'
 import { type RequestRow, requestPartOf } from '#lib/domains/privacy-requests/requests.ts'
 import type { Story } from '#lib/domains/privacy-requests/views.ts'

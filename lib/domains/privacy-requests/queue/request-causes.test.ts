@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { RequestRow } from '#lib/domains/privacy-requests/requests.ts'
 import type { RunView } from '#lib/kernel/erasure-run.ts'
-import { causesOfRequest } from './causes.ts'
+import { causesOfRequest } from './request-causes.ts'
 
 const now = new Date('2026-03-20T12:00:00Z')
 const ago = (hours: number) => new Date(now.getTime() - hours * 3_600_000)

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { RunView, StepView } from '#lib/kernel/erasure-run.ts'
-import { causesOfRun } from './causes.ts'
+import { causesOfRun } from './run-causes.ts'
 
 const now = new Date('2026-03-20T12:00:00Z')
 const hour = 3_600_000
