@@ -18,8 +18,12 @@ export default defineConfig({
   ],
   // Even on a busy machine, only a hung test reaches this limit.
   timeout: 240_000,
-  expect: { timeout: 30_000 },
+  // A block that is repeated until it passes may wait for the next minute of a rate limit.
+  expect: { timeout: 30_000, toPass: { timeout: 120_000 } },
   use: {
+    // Less than the limit of a test, so that a failure names the action that waited.
+    actionTimeout: 60_000,
+    navigationTimeout: 90_000,
     baseURL: origin,
     locale: 'en-GB',
     timezoneId: 'Europe/Berlin',

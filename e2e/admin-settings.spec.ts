@@ -39,7 +39,10 @@ test('a success note stays until the next action', async ({ browser }) => {
   await expect(note).toBeVisible()
   await page.clock.fastForward('10:00')
   await expect(note).toBeVisible()
+  const first = await note.elementHandle()
   await page.getByRole('button', { name: 'Save origins' }).click()
+  // Its note must be there before the next action, or it would appear after it.
+  await expect.poll(() => first?.evaluate((element) => element.isConnected)).toBe(false)
   await expect(note).toHaveCount(1)
   await page.getByRole('link', { name: 'Holds' }).click()
   await expect(note).toHaveCount(0)

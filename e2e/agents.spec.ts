@@ -6,7 +6,7 @@ import { noticeVersion } from '#lib/domains/agents/rules.ts'
 import { commandLine } from '#lib/testing/command-line.ts'
 import { control, sessionOf } from './control.ts'
 import { origin } from './credentials.ts'
-import { alive, complaintsOf } from './journey.ts'
+import { alive, closeWithEscape, complaintsOf } from './journey.ts'
 import { people, requestContext } from './requests.ts'
 
 const Born = z.object({ data: z.object({ agent_id: z.string(), api_key: z.string() }) })
@@ -119,7 +119,7 @@ test('an owner reads an entry that kp sealed, shares and recalls it, makes a sna
     await expect(page.getByText('Entry updated.')).toBeVisible()
     await page.getByRole('button', { name: `Open: ${changed} ${secret}` }).click()
     await expect(page.locator('[data-entry-content]')).toHaveText(`${changed} ${secret}`)
-    await page.keyboard.press('Escape')
+    await closeWithEscape(page)
     await page.getByRole('button', { name: 'Lock', exact: true }).click()
     await expect(page.getByText(secret)).toHaveCount(0)
     for (const words of [passphrase, secret, changed]) expect(sent.filter((text) => text.includes(words))).toEqual([])
@@ -156,6 +156,7 @@ test('an owner reads an entry that kp sealed, shares and recalls it, makes a sna
     const data = { through: told.next_after }
     expect((await api.post('/v1/agents/wren/clade/deltas/ack', { data })).ok()).toBe(true)
     await page.reload()
+    await alive(page)
     await expect(shares).toContainText('1 of 1 sibling confirmed removal')
   })
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, type Page, test } from '@playwright/test'
 import { sessionOf } from './control.ts'
-import { alive, complaintsOf } from './journey.ts'
+import { alive, closeWithEscape, complaintsOf } from './journey.ts'
 import { people } from './requests.ts'
 
 /** The number of rows, and the first ones, when the page is interactive. */
@@ -38,7 +38,7 @@ test('filters of the audit log are in the address, and a reload, another reader 
   expect(rows.count).toBeGreaterThan(4)
 
   await page.reload()
-  // Until the page is interactive, times are in the server's zone.
+  await alive(page)
   await expect.poll(() => rowsOf(page)).toEqual(rows)
   const other = await browser.newContext({ storageState: await sessionOf(people.admin) })
   const beside = await other.newPage()
@@ -54,7 +54,7 @@ test('filters of the audit log are in the address, and a reload, another reader 
     await page.getByRole('dialog').getByText('IDs and stored entries').click()
     await expect(page.getByRole('dialog').getByRole('heading', { name: 'Stored entry' })).toBeVisible()
     await expect(page).toHaveURL(/entry=/)
-    await page.keyboard.press('Escape')
+    await closeWithEscape(page)
     await expect(page.getByRole('dialog')).toHaveCount(0)
   })
   await test.step('the file contains exactly these rows', async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from '@playwright/test'
 import { z } from 'zod'
 import { sessionOf } from './control.ts'
-import { alive } from './journey.ts'
+import { alive, closeWithEscape } from './journey.ts'
 import { people, requestContext } from './requests.ts'
 
 const Made = z.object({ data: z.object({ id: z.string() }) })
@@ -42,7 +42,7 @@ test('an admin who acts after another admin sees the new status, keeps the typed
   await dialog.getByRole('button', { name: 'Answer and close' }).click()
   await expect(dialog.getByText(/^Not done: no part of this type is waiting for a decision/)).toBeVisible()
   await expect(answer).toHaveValue('We agree with your objection.')
-  await page.keyboard.press('Escape')
+  await closeWithEscape(page)
   await expect(dialog).toHaveCount(0)
   await expect(page.locator('body')).not.toBeFocused()
   const Events = z.object({ data: z.object({ timeline: z.array(z.object({ event: z.string() })) }) })

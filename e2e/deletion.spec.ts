@@ -138,7 +138,8 @@ test('a person goes from the front page to a verified receipt in at most 8 click
   console.log(JSON.stringify({ ...done.total(), pages: done.words }))
   expect(done.total().clicks).toBeLessThanOrEqual(most.clicks)
   expect(done.total().words).toBeLessThanOrEqual(most.words)
-  expect(complaints).toEqual([])
+  // The frame asks once a minute for running work, and the session has ended with the account.
+  expect(complaints.filter((complaint) => !complaint.includes('401 (Unauthorized)'))).toEqual([])
 })
 
 test('“Your data” lists records kept as proof, with purpose and legal basis', async ({ browser }) => {
@@ -180,6 +181,7 @@ test('the steps announce what happens to owned projects and to a copy that is no
   const context = await browser.newContext({ storageState: await sessionOf(people.person) })
   const page = await context.newPage()
   await page.goto('/settings/privacy/delete')
+  await alive(page)
   await expect(page.getByText(/^\d+ projects? stays?, because others use (it|them)\./)).toBeVisible()
   await expect(page.getByText('References to external systems (the data there isn’t deleted)')).toHaveCount(1)
   await page.getByRole('button', { name: 'Continue' }).click()

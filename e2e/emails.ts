@@ -3,6 +3,15 @@ import { join } from 'node:path'
 import { expect } from '@playwright/test'
 import { readCredentials } from './credentials.ts'
 
+/** An erasure or the retention of emails may delete a file between the listing of its folder and its reading. */
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
 /** Waits for the newest link of this form in an email to the address. */
 export async function linkInEmailTo(email: string, form: RegExp, known: readonly string[] = []): Promise<string> {
   const { letters: emails } = readCredentials()
@@ -11,7 +20,7 @@ export async function linkInEmailTo(email: string, form: RegExp, known: readonly
     .poll(() => {
       found = (existsSync(emails) ? readdirSync(emails) : [])
         .sort()
-        .map((name) => readFileSync(join(emails, name), 'utf8'))
+        .map((name) => textOf(join(emails, name)))
         .filter((text) => text.includes(`To: ${email}`))
         .flatMap(
           (text) =>

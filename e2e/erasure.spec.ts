@@ -60,7 +60,7 @@ test('a waiting erasure is shown on every page, cancelled by its button and by i
     await expect(banner).toContainText('Your agents’ tokens are paused')
     await page.setViewportSize({ width: 360, height: 800 })
     for (const colorScheme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme })
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
       await expect(page.locator('html')).toHaveClass(colorScheme)
       await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth)).toBe(360)
       const { violations } = await new AxeBuilder({ page }).analyze()
@@ -104,6 +104,7 @@ test('a waiting erasure is shown on every page, cancelled by its button and by i
     expect(complaints).toEqual([])
     for (const spent of [cancelLink, link]) {
       await page.goto(spent)
+      await alive(page)
       await page.getByRole('main').getByRole('button', { name: 'Keep my data' }).click()
       await expect(page.getByText('This link no longer works')).toBeVisible()
       await expect(page.getByRole('main').getByRole('button')).toHaveCount(0)

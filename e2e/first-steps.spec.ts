@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { expect, test } from '@playwright/test'
 import { control } from './control.ts'
 import { readCredentials } from './credentials.ts'
-import { complaintsOf, fillSignIn } from './journey.ts'
+import { alive, complaintsOf, fillSignIn } from './journey.ts'
 
 test('the commands on the front page lead to a verified receipt', async ({ page }) => {
   const home = mkdtempSync(join(tmpdir(), 'kp-first-steps-'))
@@ -50,6 +50,7 @@ test('a person without agents loads sample data, deletes it and verifies the rec
   await fillSignIn(page, starting)
   await page.getByRole('link', { name: 'First steps' }).click()
   await expect(page.getByRole('heading', { level: 1, name: 'Welcome' })).toBeVisible()
+  await alive(page)
   const load = page.getByRole('button', { name: 'Load sample data' })
   await load.click()
   await expect(page.getByText('Consent is needed to create an agent.')).toBeVisible()
@@ -58,6 +59,8 @@ test('a person without agents loads sample data, deletes it and verifies the rec
   await expect(page.getByText('Received from Sample agent: 3 knowledge units.')).toBeVisible()
 
   await page.getByRole('link', { name: 'Delete the agent and its data' }).click()
+  await expect(page).toHaveURL(/\/settings\/privacy\/delete/)
+  await alive(page)
   for (const title of ['Copy and keys', 'Confirm deletion']) {
     await page.getByRole('button', { name: 'Continue' }).click()
     await expect(page.getByRole('heading', { level: 2, name: title })).toBeFocused()

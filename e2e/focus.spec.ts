@@ -1,6 +1,6 @@
 import { expect, type Page, test } from '@playwright/test'
 import { sessionOf } from './control.ts'
-import { alive, complaintsOf } from './journey.ts'
+import { alive, closeWithEscape, complaintsOf } from './journey.ts'
 import { addresses, people } from './requests.ts'
 
 const isFocusLost = (page: Page) => page.evaluate(() => document.activeElement === document.body)
@@ -37,7 +37,7 @@ test('closing a dialog, a menu or a drawer returns the focus to its button', asy
         await button.focus()
         await page.keyboard.press('Enter')
         await expect(opened(page), `${name}: ${label}`).toBeVisible()
-        await page.keyboard.press('Escape')
+        await closeWithEscape(page)
         await expect(page.locator('[role=dialog], [role=menu]'), `${name}: ${label}`).toHaveCount(0)
         await expect(button, `${name}: ${label}`).toBeFocused()
       }
@@ -47,7 +47,7 @@ test('closing a dialog, a menu or a drawer returns the focus to its button', asy
     await alive(page)
     await page.locator('[data-row="0"] button').click()
     await expect(page.getByRole('dialog')).toBeVisible()
-    await page.keyboard.press('Escape')
+    await closeWithEscape(page)
     await expect(page.getByRole('dialog')).toHaveCount(0)
     await expect.poll(() => isFocusLost(page)).toBe(false)
   })
@@ -64,7 +64,7 @@ test('closing a dialog, a menu or a drawer returns the focus to its button', asy
     await page.keyboard.press('Enter')
     await expect(dialog.getByRole('link', { name: 'Failed ones' })).toBeVisible()
     await expect.poll(() => isFocusLost(page)).toBe(false)
-    await page.keyboard.press('Escape')
+    await closeWithEscape(page)
     await expect(page.getByRole('button', { name: 'Saved views' })).toBeFocused()
   })
   expect(complaints).toEqual([])

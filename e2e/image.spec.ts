@@ -18,6 +18,8 @@ const contentOf = (folder: string) =>
     .map(({ name, size, mtimeMs }) => ({ name, size, mtimeMs }))
 
 test('the files of the container image start with an external database and stay unchanged', async () => {
+  // Tracing the imports of all packages takes more than a minute of processor time, which a busy machine has in five.
+  test.setTimeout(900_000)
   const home = mkdtempSync(join(tmpdir(), 'kp-image-'))
   chmodSync(home, 0o755)
   const app = join(home, 'app')
@@ -49,7 +51,7 @@ test('the files of the container image start with an external database and stay 
       stream.setEncoding('utf8').on('data', (text: string) => {
         said += text
       })
-    await expect.poll(() => said, { timeout: 120_000 }).toContain('KnowledgePulse is ready')
+    await expect.poll(() => said, { timeout: 300_000 }).toContain('KnowledgePulse is ready')
     for (const path of ['/', '/verify', '/openapi.json', '/health']) {
       const answer = await fetch(`http://127.0.0.1:${port}${path}`)
       expect([path, answer.status]).toEqual([path, 200])

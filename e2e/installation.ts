@@ -117,8 +117,9 @@ export async function startInstallation({
       Promise.resolve()
         .then(() => carryOut(Order.parse(JSON.parse(text))))
         .then(
-          (told) => response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(told)),
-          (error: unknown) => response.writeHead(500).end(String(error)),
+          // Each order has its own connection: a reused one may be closed at the moment when the next order is sent.
+          (told) => response.writeHead(200, { Connection: 'close' }).end(JSON.stringify(told)),
+          (error: unknown) => response.writeHead(500, { Connection: 'close' }).end(String(error)),
         )
     })
   })

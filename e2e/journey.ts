@@ -6,7 +6,10 @@ export function complaintsOf(page: Page): string[] {
   const said: string[] = []
   watchTexts(page).catch(() => {}) // fails only if the page is closed
   page.on('console', (message) => {
-    if (message.type() === 'error' || message.type() === 'warning') said.push(message.text())
+    const isProblem = message.type() === 'error' || message.type() === 'warning'
+    // The browser says this of a file that a busy machine uses some seconds after it has loaded it.
+    if (isProblem && !message.text().includes('was preloaded using link preload but not used'))
+      said.push(message.text())
   })
   page.on('pageerror', (error) => said.push(error.message))
   // Leaving a page aborts its open requests.
@@ -44,14 +47,28 @@ export async function fillSignIn(page: Page, { email, password }: { email: strin
   await page.getByRole('main').getByRole('button', { name: 'Sign in', exact: true }).click()
 }
 
-/** Resolves when the page is interactive. Before that, the browser handles clicks. */
+/**
+ * Resolves when the page is interactive and has run its effects, with which its keys begin to work. Before that, the browser handles clicks, and
+ * keys are lost.
+ */
 export async function alive(page: Page): Promise<void> {
-  await page.waitForFunction(() => {
+  await page.waitForFunction(async () => {
     // A document that is still loading may have none of its elements yet. React does not hydrate the hidden field of a server action.
     if (document.readyState !== 'complete') return false
     const all = [...document.querySelectorAll('a[href], button, input:not([type=hidden]), select, textarea')]
-    return all.every((element) => Object.keys(element).some((key) => key.startsWith('__reactProps$')))
+    if (!all.every((element) => Object.keys(element).some((key) => key.startsWith('__reactProps$')))) return false
+    // React runs effects in a task of their own after the commit. The browser is idle only when no task waits.
+    await new Promise<void>((done) => requestIdleCallback(() => done(), { timeout: 5_000 }))
+    return true
   })
+}
+
+/** Closes the open dialog or menu with Escape. It listens to keys once it has taken the focus, which may be after it is visible. */
+export async function closeWithEscape(page: Page): Promise<void> {
+  await expect
+    .poll(() => page.evaluate(() => document.activeElement?.closest('[role=dialog], [role=menu]') != null))
+    .toBe(true)
+  await page.keyboard.press('Escape')
 }
 
 export async function signOutInBrowser(page: Page): Promise<void> {

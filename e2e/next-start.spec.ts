@@ -11,6 +11,8 @@ import { alive, complaintsOf, eraseOne, fillSignIn, registerJourneyAgent } from 
 const chosen = 'a quiet harbour at noon'
 
 test('`next start` serves sign-in, pages, contribution, erasure and the receipt', async ({ playwright, browser }) => {
+  // It prepares a database and starts a server of its own.
+  test.setTimeout(600_000)
   const dataDir = mkdtempSync(join(tmpdir(), 'kp-next-start-'))
   const database = await startTemporary()
   const port = await freeTestPort()
@@ -53,10 +55,11 @@ test('`next start` serves sign-in, pages, contribution, erasure and the receipt'
     })
     const request = await playwright.request.newContext({ baseURL: origin })
     await expect
-      .poll(async () => (await request.get('/health').catch(() => undefined))?.status(), { timeout: 60_000 })
+      .poll(async () => (await request.get('/health').catch(() => undefined))?.status(), { timeout: 180_000 })
       .toBe(200)
 
-    const page = await (await browser.newContext({ baseURL: origin })).newPage()
+    const context = await browser.newContext({ baseURL: origin })
+    const page = await context.newPage()
     const complaints = complaintsOf(page)
     await page.goto('/account')
     await fillSignIn(page, admin)
@@ -76,6 +79,8 @@ test('`next start` serves sign-in, pages, contribution, erasure and the receipt'
     await page.goto('/admin/deletion-log')
     await expect(page.locator(`a[href="/receipts/${receipt}"]`)).toBeVisible()
     expect(complaints).toEqual([])
+    // Otherwise, the server would wait for the connections of the page when it stops.
+    await context.close()
     await request.dispose()
   } finally {
     if (child && child.exitCode === null) {

@@ -22,8 +22,10 @@ test('notifications lead to what they are about, and are read on every device', 
   const dialog = page.getByRole('dialog', { name: 'Notifications' })
   const item = dialog.getByRole('listitem').filter({ hasText: 'is assigned to you' }).first()
   await expect(item).toContainText('Unread')
+  const marked = page.waitForResponse('**/api/notifications/read')
   await item.getByRole('link').click()
   await page.waitForURL(/\/admin\/requests\/preq_/)
+  await marked
   await expect(dialog).toHaveCount(0)
   await other.goto('/admin/holds')
   await alive(other)

@@ -1,6 +1,6 @@
 import { expect, type Page, test } from '@playwright/test'
 import { control, sessionOf } from './control.ts'
-import { alive, complaintsOf } from './journey.ts'
+import { alive, closeWithEscape, complaintsOf } from './journey.ts'
 import { people } from './requests.ts'
 
 const isKey = /^kp_[0-9A-Za-z]{49}$/
@@ -12,7 +12,7 @@ async function storedKey(page: Page): Promise<string> {
   await expect(shown).toContainText(/kp_[0-9A-Za-z]{49}/)
   const key = ((await shown.textContent()) ?? '').trim()
   expect(key).toMatch(isKey)
-  await page.keyboard.press('Escape')
+  await closeWithEscape(page)
   await expect(dialog.getByText('Close without storing the token?')).toBeVisible()
   await dialog.getByLabel('I have stored the token').check()
   await dialog.getByRole('button', { name: 'Done' }).click()
