@@ -206,8 +206,8 @@ describe('bytes as programs print them', () => {
         return process.cpuUsage(before).user
       }
       const few = used(32_768)
-      // Quadratic work takes 64 times as long, and half a minute at least.
-      expect(used(262_144)).toBeLessThan(Math.max(3_000_000, few * 40))
+      // Quadratic work takes 64 times as long, and half a minute at least. The same work takes up to twice the processor time on a busy machine.
+      expect(used(262_144)).toBeLessThan(Math.max(10_000_000, few * 40))
     },
     60_000,
   )

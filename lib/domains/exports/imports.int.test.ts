@@ -78,17 +78,19 @@ describe('import of a hostile document', () => {
   it('lets other requests run while it rejects many invalid records', async () => {
     const agent = await issuedAgent(to, ['write'])
     const records = `[${Array.from({ length: 20_000 }, () => '{}').join(',')}]`
-    const began = performance.now()
+    // Processor time of this process: on a busy machine, wall time contains the work of other processes.
+    const spent = () => process.cpuUsage().user
+    const began = spent()
     let [last, longest] = [began, 0]
     const timer = setInterval(() => {
-      longest = Math.max(longest, performance.now() - last)
-      last = performance.now()
+      longest = Math.max(longest, spent() - last)
+      last = spent()
     }, 1)
     const response = await imported(agent.token, `{"agent_id":"somebody","knowledge_units":${records}}`)
     clearInterval(timer)
     expect(response.json.data.failed).toBe(20_000)
     // A share of the whole time, because machines differ.
-    expect(longest).toBeLessThan((performance.now() - began) / 3)
+    expect(longest).toBeLessThan((spent() - began) / 3)
   })
 
   it('accepts the same agent_id twice, and returns 422 for two different ones', async () => {

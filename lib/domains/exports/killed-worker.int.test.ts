@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest'
 import { z } from 'zod'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { openArchive } from '#lib/testing/archives.ts'
@@ -51,6 +51,8 @@ it('a killed worker leaves a partial file and a running export, which the upkeep
   const id = await begin()
   // An export reads this table after the units, so the worker cannot finish before it is killed.
   const holding = await test.db.pool.connect()
+  // Its end ends its transaction, also after a failure: nothing must wait for the lock then.
+  onTestFinished(() => holding.release(true))
   await holding.query('BEGIN; LOCK TABLE agent_documents IN ACCESS EXCLUSIVE MODE')
   const worker = spawn(process.execPath, ['bin/worker.ts'], {
     env: {
@@ -71,7 +73,6 @@ it('a killed worker leaves a partial file and a running export, which the upkeep
     .finally(() => worker.kill('SIGKILL'))
   await vi.waitUntil(() => worker.exitCode !== null || worker.signalCode !== null, 120_000)
   await holding.query('ROLLBACK')
-  holding.release()
   const [half = ''] = filesOf(id)
   expect(half).toMatch(/\.part$/)
   expect(await look(id)).toMatchObject({ state: 'running', bytes: null })

@@ -84,7 +84,8 @@ async function queued<T>(locked: { sql: string; id: string }, requests: readonly
     }
     await holding.query('COMMIT')
   } finally {
-    holding.release()
+    // After a failure, the transaction ends with its connection: nothing must wait for the lock then.
+    holding.release(true)
   }
   return Promise.all(begun)
 }

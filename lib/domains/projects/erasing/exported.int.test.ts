@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { ProjectPart, Subject } from '#lib/kernel/erasure-scope.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
@@ -122,6 +122,8 @@ describe('while derived data waits to be erased', () => {
     const { project, message } = await reported()
     const id = await asked(project.owner)
     const holding = await test.db.pool.connect()
+    // Its end ends its transaction, also after a failure: nothing must wait for the lock then.
+    onTestFinished(() => holding.release(true))
     await holding.query('BEGIN')
     // A table that the export reads after the tables of projects.
     await holding.query('LOCK TABLE saved_searches IN ACCESS EXCLUSIVE MODE')
@@ -138,7 +140,6 @@ describe('while derived data waits to be erased', () => {
     await drain(test, { mayFail: true, except: ['exports.prepare'] })
     expect(await stateOf(id)).toBe('queued')
     await holding.query('ROLLBACK')
-    holding.release()
     await preparing
     expect(await stateOf(id)).toBe('queued')
     await prepare(id)
