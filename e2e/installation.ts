@@ -31,6 +31,8 @@ export async function startInstallation({
   const app = createApp({
     env,
     clock: { now: () => new Date(Date.now() + ahead) },
+    // On a busy machine, a request may wait for a connection for longer than it does in production, where it gets a 503.
+    patience: { connection: 120_000, admission: 120_000 },
     ...(hasSideStore && { moreDataSources: (db) => [sideStoreDataSource(side)(db)] }),
   })
   // The pages of the build use this application instead of creating one.
