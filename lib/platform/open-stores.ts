@@ -10,7 +10,8 @@ import { exportsCountFor } from '#lib/domains/stores/rules.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { memoize } from '#lib/kernel/memoize.ts'
 import type { CacheStore } from '#lib/stores/cache/cache.ts'
-import { openCache } from '#lib/stores/cache/opening.ts'
+import { memoryCache } from '#lib/stores/cache/memory.ts'
+import { redisCache } from '#lib/stores/cache/redis.ts'
 import type { CheckpointStore } from '#lib/stores/checkpoints/checkpoints.ts'
 import { otherCheckpoints, ownCheckpoints } from '#lib/stores/checkpoints/connected-checkpoints.ts'
 import { folderMark } from '#lib/stores/folder-mark.ts'
@@ -25,7 +26,11 @@ import type { RunQuery } from '#lib/stores/postgres/statement.ts'
 import { addressHash, type RegisteredStore, type StorePort } from '#lib/stores/registered-store.ts'
 import { anyCheckpointRow, existingTable, qualifiedCheckpointTables } from './repository.ts'
 
-export type StoreSettings = Pick<
+/** Opens Redis if a URL is given (`redis[s]://…`), otherwise a cache in memory. It connects on first use. */
+const openCache = (redisUrl: string | undefined): CacheStore =>
+  redisUrl === undefined ? memoryCache() : redisCache(redisUrl)
+
+type StoreSettings = Pick<
   Env,
   | 'DATABASE_URL'
   | 'KP_DATA_DIR'

@@ -3,7 +3,6 @@ import { Problem } from '#lib/kernel/problem.ts'
 import type { GraphStore } from './graph.ts'
 import type { ListedElement, ListedKind } from './listing.ts'
 import { type CypherQuery, connectNeo4j } from './neo4j-connection.ts'
-import { countOf } from './neo4j-count.ts'
 import { inProperties, neo4jIndexes, neo4jInGroup, phrases, type WordIndexes } from './neo4j-indexes.ts'
 import { neo4jNameMentions } from './neo4j-names.ts'
 import { neo4jNeighbourhood } from './neo4j-neighbourhood.ts'
@@ -18,6 +17,11 @@ import {
   neo4jTextsWithPhrases,
 } from './neo4j-texts.ts'
 import { lock, neo4jEpisodes, plain } from './neo4j-values.ts'
+
+const Count = z.array(z.object({ n: z.number() }))
+/** The value `n` of the query's only row. */
+export const countOf = async (ask: CypherQuery, text: string, parameters: Record<string, unknown>): Promise<number> =>
+  Count.parse(await ask(text, parameters))[0]?.n ?? 0
 
 /** The group of each episode that exists. */
 async function groupsOf(ask: CypherQuery, episodes: readonly string[]): Promise<Map<string, string>> {
@@ -54,7 +58,7 @@ const total = `CALL () {
   } RETURN sum(n) AS n`
 
 /** Deletes at most `max` nodes and relationships, in several transactions. Returns how many. */
-export async function neo4jDropGroup(
+async function neo4jDropGroup(
   writing: <T>(work: (ask: CypherQuery) => Promise<T>) => Promise<T>,
   group: string,
   max: number,
@@ -69,7 +73,7 @@ export async function neo4jDropGroup(
   return deleted
 }
 
-export const neo4jCountGroup = (ask: CypherQuery, group: string): Promise<number> => countOf(ask, total, { group })
+const neo4jCountGroup = (ask: CypherQuery, group: string): Promise<number> => countOf(ask, total, { group })
 
 const nodes = (label: string, more: string): string =>
   `MATCH (n:${label}) WHERE n.group_id = $group AND n.uuid > $after WITH n ORDER BY n.group_id, n.uuid LIMIT toInteger($max)
@@ -88,7 +92,7 @@ const Rows = z.array(
 const isShown = (key: string): boolean => key !== 'group_id' && key !== lock && !key.endsWith('_embedding')
 
 /** A page of a group, ordered by uuid, after `after`. */
-export async function neo4jListGroup(
+async function neo4jListGroup(
   ask: CypherQuery,
   group: string,
   kind: ListedKind,
@@ -126,7 +130,7 @@ const idsAtOnce = 300
  * Searches the words of every property, including ids and lists of ids, and not by the queries that erasure uses. `ask` runs each query in
  * its own transaction, so that nodes and relationships are searched at the same time.
  */
-export async function neo4jResidue(
+async function neo4jResidue(
   ask: CypherQuery,
   group: string,
   episodes: readonly string[],

@@ -1,6 +1,8 @@
+import { z } from 'zod'
 import type { DataSource } from '#lib/kernel/data-source.ts'
+import { job } from '#lib/kernel/job.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { countJobResidue, deleteJobs, inventoryOfJobs, jobsOfSubject } from './queue.ts'
+import { countJobResidue, deleteFailedJobs, deleteJobs, inventoryOfJobs, jobsOfSubject } from './queue.ts'
 
 /**
  * The data source of jobs that are waiting, retried or failed and contain the subject. Running jobs are also deleted: the write fence
@@ -30,3 +32,18 @@ export const queueDataSource = (db: Database): DataSource => ({
     return row?.n ?? 0
   },
 })
+
+/** How long a permanently failed job is retained for inspection, in milliseconds. */
+const failedJobRetention = 7 * 86_400_000
+
+/** Deletes permanently failed jobs after a week: their rows contain ids of people, and the failure is in the log. */
+export const queueJobs = (db: Database) => [
+  job({
+    name: 'queue.forget-failed',
+    payload: z.unknown(),
+    cron: '47 * * * *',
+    async run(ctx) {
+      await deleteFailedJobs(db, { before: new Date(ctx.now.getTime() - failedJobRetention) })
+    },
+  }),
+]
