@@ -8,10 +8,10 @@ import { parseAsStringLiteral } from '#components/frame/query-parsers.ts'
 import { useQueryStates } from '#components/frame/query-state.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
-import { useCurrentTime } from '#components/ui/current-time.ts'
 import { FactList } from '#components/ui/facts.tsx'
 import { Checkbox, Choice, Field } from '#components/ui/field.tsx'
 import { Stepper } from '#components/ui/stepper.tsx'
+import { DataTable } from '#components/ui/table.tsx'
 import { PlainLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import type { ExportView } from '#lib/domains/exports/contract.ts'
@@ -23,15 +23,61 @@ import {
   type CopyChoice,
   copyChoices,
   deletionSteps,
+  filedDeletionQuery,
   isDeleteWord,
   nameChoices,
 } from './deletion-rules.ts'
 import { ExportDesk, type Exports, exportsAt } from './export-desk.tsx'
 import { exportSizeOf, filesToFetch } from './export-rules.ts'
-import { filedDeletionQuery } from './filed-deletion-rules.ts'
 import { useFiling } from './filing.ts'
 import { IdentityField, LostFactor, type PasswordIdentity } from './identity-field.tsx'
 import { RefusalNote } from './refusal.tsx'
+
+interface PlanRow {
+  key: string
+  what: string
+  deleted: number
+  changed: number
+  /** Records that a legal hold retains for now. */
+  held: number
+}
+
+/** Records by category: deleted, and if there are any, pseudonymized and under legal hold. */
+export function PlanTable({ rows }: { rows: readonly PlanRow[] }) {
+  const t = useTranslations('deletion.what')
+  const format = useFormatter()
+  const shown = (['deleted', 'changed', 'held'] as const).filter(
+    (key) => key === 'deleted' || rows.some((row) => row[key] > 0),
+  )
+  return (
+    <DataTable
+      label={t('table', { count: rows.length })}
+      rows={rows}
+      rowKey={({ key }) => key}
+      columns={[
+        { key: 'what', title: t('columns.what'), main: true, cell: ({ what }) => what },
+        ...shown.map((key) => ({
+          key,
+          title: t(`columns.${key}`),
+          numeric: true,
+          cell: (row: PlanRow) => (row[key] > 0 ? format.number(row[key]) : '–'),
+        })),
+      ]}
+    />
+  )
+}
+
+/** The current time, updated every `every` milliseconds. `useNow` starts with the time at which the server rendered the page. */
+function useCurrentTime(every: number): Date {
+  const [now, setNow] = useState(useNow())
+  useEffect(() => {
+    const tick = () => setNow(new Date())
+    tick()
+    const timer = setInterval(tick, every)
+    return () => clearInterval(timer)
+  }, [every])
+  return now
+}
 
 /** Whether tokens and sign-in keep working during the grace period, as configured for this installation. */
 interface GraceRules {

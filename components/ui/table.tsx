@@ -1,16 +1,141 @@
 'use client'
 
+import { Settings2 } from 'lucide-react'
 import { useTranslations } from 'next-intl'
-import type { ReactNode } from 'react'
+import { type ReactNode, useState } from 'react'
+import { useQueryState } from '#components/frame/query-state.ts'
 import type { ProblemDocument } from '#lib/client/request.ts'
 import { Button } from './button.tsx'
+import { csvOf, saveCsv } from './csv.ts'
+import { useLoaded } from './loaded.ts'
+import { Menu } from './menu.tsx'
+import type { MenuItem } from './menu-drawn.tsx'
 import { MoreButton } from './more-button.tsx'
 import { ProblemAlert } from './problem-alert.tsx'
-import type { ShownColumn } from './table-column.ts'
+import { type ShownColumn, type SortOrder, sortKeyOf } from './table-column.ts'
 import { TableGrid, type TableRows } from './table-grid.tsx'
-import { type ServerSort, useTableOrder } from './table-order.tsx'
-import { useTableView } from './table-view.ts'
-import { ViewMenu } from './view-menu.tsx'
+import { type TableView, useTableView } from './table-view.ts'
+
+const engine = () => import('./table-engine.tsx')
+
+/** The order that the server applied, where the API sorts all rows. */
+interface ServerSort {
+  order: SortOrder | null
+  /** The columns by which the API sorts. */
+  keys: readonly string[]
+  onOrder: (order: SortOrder | null) => void
+}
+interface TableOrderOptions<Row> {
+  columns: readonly ShownColumn<Row>[]
+  rows: readonly Row[]
+  rowKey: (row: Row) => string
+  isNamed: boolean
+  parameter: string
+  serverSort: ServerSort | undefined
+}
+interface TableOrder<Row> {
+  rows: readonly Row[]
+  order: SortOrder | null
+  onOrder: (order: SortOrder | null) => void
+  isSortable: (column: ShownColumn<Row>) => boolean
+  /** Sorted in the browser, so only the loaded rows are. */
+  isSortedHere: boolean
+  /** Renders nothing; the table must contain it. */
+  engine: ReactNode
+}
+
+/** The rows in the order of the keys; rows that the keys do not contain come last. */
+function inOrder<Row>(rows: readonly Row[], keys: readonly string[], rowKey: (row: Row) => string): readonly Row[] {
+  if (keys.length === 0) return rows
+  const rank = new Map(keys.map((key, index) => [key, index]))
+  const at = (row: Row) => rank.get(rowKey(row)) ?? keys.length
+  return [...rows].sort((first, second) => at(first) - at(second))
+}
+
+/** The order of a table: that of the server, or the one in the address, which sorts the loaded rows. */
+function useTableOrder<Row>({
+  columns,
+  rows,
+  rowKey,
+  isNamed,
+  parameter,
+  serverSort,
+}: TableOrderOptions<Row>): TableOrder<Row> {
+  const [inAddress, setInAddress] = useQueryState(parameter)
+  const [sorted, setSorted] = useState<readonly string[]>([])
+  const own = isNamed ? inAddress : null
+  const isSortedHere = !serverSort && own !== null && columns.some(({ key }) => key === sortKeyOf(own))
+  const loaded = useLoaded(engine, isSortedHere)
+  return {
+    rows: isSortedHere ? inOrder(rows, sorted, rowKey) : rows,
+    order: serverSort ? serverSort.order : own,
+    onOrder: serverSort ? serverSort.onOrder : (next) => void setInAddress(next, { history: 'replace' }),
+    isSortable: ({ key, value, isUnsortable, isTitleHidden }) =>
+      serverSort ? serverSort.keys.includes(key) : isNamed && value !== undefined && !isUnsortable && !isTitleHidden,
+    isSortedHere,
+    engine: loaded && isSortedHere && (
+      <loaded.TableEngine columns={columns} rows={rows} rowKey={rowKey} order={own} onSorted={setSorted} />
+    ),
+  }
+}
+
+interface ViewMenuProps<Row> {
+  name: string
+  columns: readonly ShownColumn<Row>[]
+  /** The visible columns and the sorted rows, for the export. */
+  shown: { columns: readonly ShownColumn<Row>[]; rows: readonly Row[] }
+  view: TableView
+  onView: (changes: Partial<TableView>) => void
+}
+
+/** Chooses columns and density of a table, and exports what it shows. */
+function ViewMenu<Row>({ name, columns, shown, view, onView }: ViewMenuProps<Row>) {
+  const t = useTranslations('common.table')
+  const visible = new Set(shown.columns.map(({ key }) => key))
+  const toggle = (key: string) =>
+    onView({
+      toggled: view.toggled.includes(key) ? view.toggled.filter((one) => one !== key) : [...view.toggled, key],
+    })
+  const choosable = columns.filter(({ main, isTitleHidden }) => !main && !isTitleHidden)
+  const items: MenuItem[] = [
+    ...choosable.map(({ key, title }, index) => ({
+      key,
+      label: title,
+      isChecked: visible.has(key),
+      onSelect: () => toggle(key),
+      ...(index === 0 && { group: t('columns') }),
+    })),
+    {
+      key: 'compact',
+      label: t('compact'),
+      group: t('density'),
+      isChecked: view.density === 'compact',
+      onSelect: () => onView({ density: view.density === 'compact' ? 'comfortable' : 'compact' }),
+    },
+    ...(shown.columns.some(({ value }) => value)
+      ? [
+          {
+            key: 'csv',
+            label: t('csv', { count: shown.rows.length }),
+            group: t('export'),
+            isDisabled: shown.rows.length === 0,
+            onSelect: () => saveCsv(name, csvOf(shown.columns, shown.rows)),
+          },
+        ]
+      : []),
+  ]
+  return (
+    <Menu
+      trigger={
+        <Button tone="plain" size="small">
+          <Settings2 aria-hidden className="size-4" />
+          {t('view')}
+        </Button>
+      }
+      items={items}
+    />
+  )
+}
 
 export type { ShownColumn } from './table-column.ts'
 

@@ -7,19 +7,20 @@ import { receiptNamed } from '#app/receipts/named.ts'
 import { agentIn, callForOwnAgent, loadOwnAgents } from '#app/settings/privacy/own-agents.ts'
 import { Messages } from '#components/frame/words.tsx'
 import { DeletionProgress } from '#components/privacy/deletion-progress.tsx'
-import { consequencesOf, deletionSteps, type Consequences as Numbers } from '#components/privacy/deletion-rules.ts'
-import { DeletionSteps } from '#components/privacy/deletion-steps.tsx'
 import {
   agentsNotYetFiled,
+  consequencesOf,
+  deletionSteps,
   type FiledDeletion,
   type FiledDeletionStatus,
   filedDeletionIn,
   filedDeletionStatus,
+  type Consequences as Numbers,
   type UnderReceipt,
-} from '#components/privacy/filed-deletion-rules.ts'
+} from '#components/privacy/deletion-rules.ts'
+import { DeletionSteps, PlanTable } from '#components/privacy/deletion-steps.tsx'
 import { privacyTabHref } from '#components/privacy/inventory-rules.ts'
 import { Points } from '#components/privacy/notice-list.tsx'
-import { PlanTable } from '#components/privacy/plan-table.tsx'
 import { RetainedList } from '#components/privacy/retained-list.tsx'
 import { externalSystemsIn } from '#components/privacy/retained-rules.ts'
 import { requestSayingOf, waitsForCopy } from '#components/requests/request-rules.ts'
