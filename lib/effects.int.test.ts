@@ -98,6 +98,32 @@ describe('operations that only people may call', () => {
     }
   })
 
+  it('need a recently entered password, except for those that only organize or continue the work of admins', async () => {
+    const without = test.app.useCases.filter(
+      ({ operation: { id, needsRecentPassword } }) => isInPerson(id) && !needsRecentPassword,
+    )
+    expect(without.map(({ operation: { id } }) => id).sort()).toEqual([
+      'assignPrivacyRequest',
+      // Each of its actions needs what its operation for one request needs.
+      'bulkPrivacyRequests',
+      'commentPrivacyRequest',
+      'resumePrivacyRequest',
+      'retryPrivacyRequest',
+    ])
+    const admin = await signedIn(test, 'admin')
+    test.clock.advance(11 * 60_000)
+    const bulk = async (body: object) => {
+      const { status, json } = await test.fetch('POST', '/api/admin/privacy/bulk', {
+        ...admin,
+        body: { ids: ['preq_0000000000000000000000'], ...body },
+      })
+      return [status, json.code]
+    }
+    for (const action of ['expedite', 'pause'])
+      expect(await bulk({ action, reason: 'A reason.' })).toEqual([403, 'step_up_required'])
+    expect(await bulk({ action: 'resume' })).toEqual([200, undefined])
+  })
+
   it('need a recently entered password where they publish, claim shared keys or reset a password', async () => {
     const admin = await signedIn(test, 'admin')
     test.clock.advance(11 * 60_000)

@@ -106,6 +106,8 @@ export interface PipelinePorts {
   statement(statement: Statement, entry: UnboundAuditRecord | undefined, tx?: Transaction): Promise<SqlRow | undefined>
   /** Inserts all records with one statement, in this transaction. */
   auditWithin(tx: Transaction, ...records: readonly AuditRecord[]): Promise<void>
+  /** Locks the session until the transaction ends. @throws Problem `sign_in_needed` if it was ended during the request */
+  requireOpenSession(tx: Transaction, sessionId: string, now: Date): Promise<void>
   /** Writes the row in this transaction; it is retained for seven years. */
   recordDeletion(tx: Transaction, deletion: DeletionRecord): Promise<unknown>
   /** Resolves once the entry is stored. Entries of concurrent reads share one insert. */

@@ -604,6 +604,24 @@ const openToAdminTokens: ReadonlySet<string> = new Set([
   'revokeByPrefix',
 ])
 
+/**
+ * What gives somebody a credential or rights that outlive the session in which they are made. The pipeline locks the session of the caller, so
+ * that either these end or are marked together with it, or the session has ended and they are not made.
+ */
+const outlivesSession: ReadonlySet<string> = new Set([
+  'createToken',
+  'rotateToken',
+  'registerAgent',
+  'createOwnAgent',
+  'claimAgent',
+  'restoreAgent',
+  'createInvite',
+  'inviteUser',
+  'inviteMember',
+  'addProjectMember',
+  'claimParticipation',
+])
+
 const namedBy = (kind: 'inPerson' | 'consulted', operation: string): Effect[] =>
   Object.entries(doors).flatMap(([effect, { [kind]: named }]) => (named?.includes(operation) ? [effect as Effect] : []))
 const personal = new Set(Object.values(doors).flatMap(({ inPerson = [] }) => inPerson))
@@ -615,6 +633,8 @@ export function actsAsAdmin({ id, method, permission }: Pick<OperationShape, 'id
   const verb = permission.slice(permission.lastIndexOf(':') + 1)
   return verb === 'admin' || verb === 'audit' || verb === 'read' || method === 'get' || openToAdminTokens.has(id)
 }
+/** Whether what the operation makes outlives the session of its caller. */
+export const needsOpenSession = (operation: string): boolean => outlivesSession.has(operation)
 /** Whether only a person may call the operation. */
 export const isInPerson = (operation: string): boolean => personal.has(operation)
 /** The effects whose guards a run of the operation must consult. */

@@ -10,7 +10,7 @@ import type {
   StoredReply,
   UnboundAuditRecord,
 } from './context.ts'
-import { type Effect, guardedEffects } from './effects.ts'
+import { type Effect, guardedEffects, needsOpenSession } from './effects.ts'
 import type { AuditAction, Input, OperationShape, Output, RawInput } from './operation.ts'
 import { type Issue, Problem } from './problem.ts'
 
@@ -274,8 +274,11 @@ export function preparedMutation<const O extends OperationShape, P>(
       const prepared = await prepare(ctx, input)
       let afterCommit: Reply<Output<O>>['afterCommit']
       const made = await ctx.pipeline
-        .transaction((tx) => {
+        .transaction(async (tx) => {
           const inside = { ...ctx, tx }
+          const { sessionId } = ctx.actor
+          if (sessionId !== undefined && needsOpenSession(operation.id))
+            await ctx.pipeline.requireOpenSession(tx, sessionId, ctx.now)
           const missing = complete && ((data: Record<string, unknown>) => complete(inside, input, data))
           const first = async () => {
             const reply = await run(inside, input, prepared)

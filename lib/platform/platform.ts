@@ -7,6 +7,7 @@ import { type Env, hasMailServer, publicUrl, telemetryTarget } from '#lib/config
 import { storeLocationNamed } from '#lib/config/location-names.ts'
 import { assessLocations, assessSites, refuseOutside, sitesOf, storeLocationsOf } from '#lib/config/locations.ts'
 import { deriveKey, installationSecret, sealedPurposes } from '#lib/config/secret.ts'
+import { requireOpenSession } from '#lib/domains/accounts/account-status.ts'
 import { accountDirectory } from '#lib/domains/accounts/queries.ts'
 import { ownAgents } from '#lib/domains/agents/life/own-agents.ts'
 import { agentsInRegions, profileOf } from '#lib/domains/agents/queries.ts'
@@ -168,6 +169,7 @@ export function openPlatform({ env, clock, patience }: { env: Env; clock: Clock;
     regions,
     transaction: db.transaction,
     ...log,
+    requireOpenSession,
     recordDeletion,
     idempotency: idempotencyRecords,
   }

@@ -518,16 +518,9 @@ const admins: Changed = {
 /** What admins also do in person without the password. Nothing of it erases, exports or changes content. */
 const adminsInPerson: Changed = {
   ...admins,
-  reviewQuarantined: ['unit_reports', 'units'],
-  deactivateUser: ['account_links', 'accounts', 'sessions', 'tokens'],
-  reactivateUser: ['accounts'],
   assignPrivacyRequest: requestRows,
-  refusePrivacyRequest: requestRows,
-  extendPrivacyRequest: requestRows,
-  pausePrivacyRequest: requestRows,
   resumePrivacyRequest: requestRows,
   commentPrivacyRequest: requestRows,
-  answerPrivacyRequest: requestRows,
   bulkPrivacyRequests: requestRows,
   liftParticipantRestriction: ['project_participants'],
   jobs: ['account_links (new)', 'privacy_links (new)', 'privacy_requests'],

@@ -1,6 +1,7 @@
 import type { Transaction } from '#lib/kernel/context.ts'
+import { Problem } from '#lib/kernel/problem.ts'
 import { freedOf, type Restriction, type RestrictionReason, restrictedBy } from '#lib/kernel/restriction.ts'
-import { lockAccountRow, lockedStatus } from './repository.ts'
+import { lockAccountRow, lockedStatus, lockOpenSession } from './repository.ts'
 
 /** The restriction and suspension of an account, which also apply to its agents, including those claimed later. */
 export interface AccountStatus extends Restriction {
@@ -35,6 +36,12 @@ export const restrictAccount = (tx: Transaction, accountId: string, reason: Rest
   change(tx, accountId, (restriction) => restrictedBy(restriction, reason, now), now)
 export const freeAccount = (tx: Transaction, accountId: string, reason: RestrictionReason, now: Date) =>
   change(tx, accountId, (restriction) => freedOf(restriction, reason), now)
+
+/** Locks an open session until the transaction ends: it cannot be ended before. @throws Problem `sign_in_needed` if it has ended */
+export async function requireOpenSession(tx: Transaction, id: string, now: Date): Promise<void> {
+  if ((await lockOpenSession(tx, { id, now })).length === 0)
+    throw new Problem('sign_in_needed', 'Your session was ended during the request. Nothing was changed.')
+}
 
 /** Ends the open sessions of the account, except `staying`. Returns their number. */
 export async function endSessions(tx: Transaction, accountId: string, now: Date, staying?: string): Promise<number> {

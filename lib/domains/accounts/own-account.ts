@@ -100,8 +100,8 @@ const change = ({ tries, unsuppress, requireOwner }: Pick<AccountsDeps, 'tries' 
       )
     if (account.mustChangePassword) await unsuppress(ctx.tx, 'email', account.email)
     await endLinks(ctx.tx, id, ctx.now)
-    await requireOwner(ctx.tx, id)
     const count = await endSessions(ctx.tx, id, ctx.now, ctx.actor.sessionId)
+    await requireOwner(ctx.tx, id)
     // A person with a second factor confirms with it: see {@link confirmPassword}.
     await ctx.tx.session.updateMany({
       where: { id: ctx.actor.sessionId ?? '', account: { factors: { none: confirmedFactor } } },

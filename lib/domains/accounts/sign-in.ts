@@ -294,11 +294,11 @@ const operatorReset = ({ pipeline, requireOwner }: Pick<AccountsDeps, 'pipeline'
       await endLinks(tx, account.id, now)
       await unlinkAll(tx, account.id, now)
       const factors = await dropFactors(tx, account.id)
-      await requireOwner(tx, account.id)
       const { count } = await tx.session.updateMany({
         where: { accountId: account.id, revokedAt: null },
         data: { revokedAt: now },
       })
+      await requireOwner(tx, account.id)
       await pipeline.auditWithin(tx, {
         action: 'update',
         at: now,

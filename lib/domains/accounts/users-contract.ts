@@ -165,6 +165,7 @@ export const changeRole = operation({
 })
 
 export const deactivateUser = operation({
+  needsRecentPassword: true,
   id: 'deactivateUser',
   method: 'post',
   path: '/api/admin/users/{id}/deactivate',
@@ -179,6 +180,7 @@ export const deactivateUser = operation({
 })
 
 export const reactivateUser = operation({
+  needsRecentPassword: true,
   id: 'reactivateUser',
   method: 'post',
   path: '/api/admin/users/{id}/reactivate',

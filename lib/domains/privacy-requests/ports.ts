@@ -80,6 +80,8 @@ export interface ParticipantContact {
   accountId: string | null
   /** The address that an application reported. */
   email: string | null
+  /** Whether it is evidence: the copy of a request from the form may go there. */
+  emailConfirmed: boolean
   /** application: a token with the scope `privacy`. */
   actsAs: 'owner' | 'manager' | 'admin' | 'application'
 }

@@ -117,6 +117,7 @@ const RetiredStore = z.strictObject({
   retired_by: z.string(),
 })
 export const retireStore = operation({
+  needsRecentPassword: true,
   id: 'retireStore',
   method: 'post',
   path: '/api/stores/{id}/retire',

@@ -217,7 +217,8 @@ export function tokensService(db: Database, ports: TokenPorts) {
     },
     /**
      * The owner of the agents changed how they sign in, perhaps because somebody else used a session: from now on, the existing tokens do not
-     * prove that the owner agrees. Locks each agent first, so that a token that is being created does not escape.
+     * prove that the owner agrees. Locks each agent first, so that a token that is being created does not escape. Where sessions end as well,
+     * they end before: a session that is creating an agent or token is locked until that is stored.
      */
     async requireOwner(tx: Transaction, agents: readonly string[]): Promise<void> {
       for (const id of [...agents].sort()) await agentOf(tx, id, { lock: true })

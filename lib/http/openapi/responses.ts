@@ -55,11 +55,16 @@ const named: readonly [name: string, codes: readonly ProblemCode[]][] = [
   ['429', ['rate_limited']],
   [serverErrors, ['internal', 'unavailable']],
   ['TokenRefused', unauthorized.filter(isOfSentToken)],
+  ['StepUp', ['step_up_required']],
 ]
 /** Codes that the name of a longer list omits, since nearly every operation with the status has them. */
 const implied = new Set<ProblemCode>(['bad_request', 'scope_too_small', 'invalid'])
 /** Shorter names of codes in the name of a list. */
-const shortNames: Partial<Record<ProblemCode, string>> = { idempotency_mismatch: 'Key', malformed_json: 'Json' }
+const shortNames: Partial<Record<ProblemCode, string>> = {
+  idempotency_mismatch: 'Key',
+  malformed_json: 'Json',
+  step_up_required: 'StepUp',
+}
 const pascal = (code: ProblemCode): string =>
   code.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())
 function nameOf(codes: readonly ProblemCode[]): string {

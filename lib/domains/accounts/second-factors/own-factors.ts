@@ -121,7 +121,8 @@ const startTotp = ({ totpKey, party }: AccountsDeps) =>
 const confirm = (deps: AccountsDeps) =>
   mutation(confirmTotp, async (ctx, { params: { id }, body: { code } }) => {
     const accountId = accountOf(ctx)
-    await countTry(deps.tries, [{ key: `password:${accountId}`, limit: passwordChecksPerMinute }])
+    // Not the attempts of the step-up: wrong codes of a new app must not keep the owner from confirming the password.
+    await countTry(deps.tries, [{ key: `new-app:${accountId}`, limit: passwordChecksPerMinute }])
     await lockAccount(ctx.tx, accountId)
     const waiting = await ctx.tx.accountFactor.findUnique({
       where: {

@@ -176,6 +176,28 @@ describe('codes', () => {
     expect(await outcome(signIn(person, second))).toBe('signed in')
   })
 
+  it('of a new app do not use up the tries of the password, nor the other way round', async () => {
+    const guess = async (person: Someone, body: object, path = '/api/account/confirm') =>
+      (await test.fetch('POST', path, { ...person, body })).status
+    const added = async (person: Someone) => {
+      const { json } = await test.fetch('POST', '/api/account/factors/totp', { ...person, body: { name: 'Phone' } })
+      const totp = new TOTP({ secret: Secret.fromBase32(json.data.secret) })
+      const code = totp.generate({ timestamp: test.clock.now().getTime() })
+      return { path: `/api/account/factors/${json.data.factor_id}/confirm`, code }
+    }
+    const tries = Array.from({ length: 5 })
+    const one = await signedIn(test)
+    const waiting = await added(one)
+    for (const _ of tries) expect(await guess(one, { code: '000000' }, waiting.path)).toBe(422)
+    expect(await guess(one, { code: waiting.code }, waiting.path)).toBe(429)
+    expect(await guess(one, { password: one.password })).toBe(200)
+    const other = await signedIn(test)
+    const app = await added(other)
+    for (const _ of tries) expect(await guess(other, { password: 'a guess' })).toBe(422)
+    expect(await guess(other, { password: other.password })).toBe(429)
+    expect(await guess(other, { code: app.code }, app.path)).toBe(200)
+  })
+
   it('of an app are not locked by wrong recovery codes', async () => {
     const person = await signedIn(test)
     const { codeAt } = await withApp(person)

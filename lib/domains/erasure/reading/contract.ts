@@ -211,6 +211,7 @@ export const listRemainingPlaces = operation({
 })
 
 export const decideRemainingPlace = operation({
+  needsRecentPassword: true,
   id: 'decideRemainingPlace',
   method: 'post',
   path: '/api/readings/places/{id}',

@@ -41,6 +41,7 @@ export const listUndecidedReferences = operation({
 })
 
 export const decideReferences = operation({
+  needsRecentPassword: true,
   id: 'decideReferences',
   method: 'post',
   path: '/api/admin/erasures/{id}/references',

@@ -84,6 +84,7 @@ export const listQuarantine = operation({
 })
 
 export const reviewQuarantined = operation({
+  needsRecentPassword: true,
   id: 'reviewQuarantined',
   method: 'post',
   path: '/v1/quarantine/{id}/review',

@@ -1,6 +1,9 @@
 import { Secret, TOTP } from 'otpauth'
+import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { noticeVersion } from '#lib/domains/agents/rules.ts'
 import { newId } from '#lib/kernel/ids.ts'
+import { blockedBy } from '#lib/testing/blocked.ts'
 import { issuedAgent, signedIn } from '#lib/testing/people.ts'
 import { type PrivacyTest, privacyTest } from '#lib/testing/privacy.ts'
 import { type MadePerson, openTestSession, personWithPassword } from '#lib/testing/subjects.ts'
@@ -161,6 +164,56 @@ describe('a token that existed when its owner changed how they sign in', () => {
     }
     const byOwner = await make(`/v1/auth/tokens/${own.id}/rotate`, { cookie: owner.cookie }, {})
     expect((await ask(byOwner.api_key, erasure)).json.data.state).toBe('waiting')
+  })
+})
+
+describe('a token that is being created while the session ends', () => {
+  let client: pg.Client
+  beforeAll(async () => {
+    client = new pg.Client({ connectionString: kit.test.ownerUrl })
+    await client.connect()
+  })
+  afterAll(() => client?.end())
+  const newAgent = ({ cookie }: { cookie: string }) =>
+    kit.test.fetch('POST', '/api/agents', { cookie, body: { consent: { policy_version: noticeVersion } } })
+  it('waits for its owner too, if it is stored before the session ends', async () => {
+    const owner = await personWithPassword(kit.test)
+    const thief = { cookie: await openTestSession(kit.test, owner.accountId) }
+    await client.query('BEGIN')
+    await client.query('LOCK TABLE agents IN SHARE MODE')
+    const creating = newAgent(thief)
+    const creator = await blockedBy(client)
+    const ending = kit.test.fetch('DELETE', '/api/sessions', { cookie: owner.cookie })
+    await Promise.race([ending, blockedBy(client, creator)])
+    await client.query('COMMIT')
+    const made = await creating
+    expect([made.status, (await ending).status], made.text).toEqual([201, 200])
+    const { json } = await ask(made.json.data.api_key, { kinds: ['erasure'] })
+    expect(json.data.state).toBe('received')
+  })
+
+  it('is not created if the session ends before', async () => {
+    const owner = await personWithPassword(kit.test)
+    const agent = await issuedAgent(kit.test, ['read', 'write'], { owner, tier: 'pro' })
+    const cookie = await openTestSession(kit.test, owner.accountId)
+    for (const create of [
+      () => newAgent({ cookie }),
+      () => kit.test.fetch('POST', '/v1/auth/tokens', { cookie, body: { agent_id: agent.id, scopes: ['write'] } }),
+      () => kit.test.fetch('POST', `/v1/auth/tokens/${agent.tokenId}/rotate`, { cookie, body: {} }),
+    ]) {
+      await client.query('BEGIN')
+      await client.query('UPDATE sessions SET revoked_at = $2 WHERE account_id = $1', [
+        owner.accountId,
+        kit.test.clock.now(),
+      ])
+      const creating = create()
+      await Promise.race([creating, blockedBy(client)])
+      await client.query('COMMIT')
+      const { status, json } = await creating
+      expect([status, json.code]).toEqual([401, 'sign_in_needed'])
+      await client.query('UPDATE sessions SET revoked_at = NULL WHERE account_id = $1', [owner.accountId])
+    }
+    expect(await kit.test.db.prisma.token.count({ where: { agent: { ownerId: owner.accountId } } })).toBe(1)
   })
 })
 

@@ -56,7 +56,7 @@ function requireUnconnected(row: RequestRow): void {
 }
 
 /**
- * The copy goes to the confirmed address, so it must be the address of the account or participant.
+ * The copy goes to the confirmed address, so it must be the address of the account or participant. One that only an agent reported later is none.
  * @throws Problem `conflict`
  */
 function requireSameAddress(
@@ -68,7 +68,7 @@ function requireSameAddress(
   throw new Problem(
     'conflict',
     email === null
-      ? 'The participant has no email address. Add the right address to the participant first, which is recorded, then connect the request. Nothing was changed.'
+      ? 'The participant has no confirmed email address. Add or confirm the right address of the participant first, which is recorded, then connect the request. Nothing was changed.'
       : 'The account or participant has another email address than the requester. File a request for it instead, and answer this one. Nothing was changed.',
   )
 }
@@ -85,7 +85,7 @@ async function targetOf(
   if (body.project_id !== undefined && body.participant_id !== undefined) {
     const found = await deps.participants.find(ctx, { projectId: body.project_id, participantId: body.participant_id })
     if (found.accountId === null) {
-      requireSameAddress(deps, row, found.email)
+      requireSameAddress(deps, row, found.emailConfirmed ? found.email : null)
       return { about: { participant: found.id } }
     }
     accountId = found.accountId

@@ -384,6 +384,12 @@ describe('an admin', () => {
     for (const wrong of [token, other.token]) expect((await copied(wrong)).status).toBe(409)
     for (const wrong of ['x'.repeat(43), secretIn(email, 'confirm')]) expect((await copied(wrong)).status).toBe(410)
     const body = { project_id: project.id, participant_id: participant.id }
+    const confirmed = (emailConfirmed: boolean) =>
+      test.db.prisma.projectParticipant.update({ where: { id: participant.id }, data: { emailConfirmed } })
+    await confirmed(false)
+    const refused = await kit.asAdmin(id, 'connect', body)
+    expect([refused.status, refused.json.code]).toEqual([409, 'conflict'])
+    await confirmed(true)
     expect((await kit.asAdmin(id, 'connect', body)).status).toBe(200)
     await kit.work()
     expect((await copied(secretIn(email, 'status'))).status).toBe(409)

@@ -194,6 +194,7 @@ export const verifyByAdmin = operation({
 })
 export const refuseRequest = operation({
   ...actOnRequest,
+  needsRecentPassword: true,
   id: 'refusePrivacyRequest',
   path: at('refuse'),
   summary: 'Refuse a request, with the reason and the remedies',
@@ -204,6 +205,7 @@ export const refuseRequest = operation({
 })
 export const extendRequest = operation({
   ...actOnRequest,
+  needsRecentPassword: true,
   id: 'extendPrivacyRequest',
   path: at('extend'),
   summary: 'Extend the legal deadline, once, within the first month',
@@ -216,6 +218,7 @@ export const extendRequest = operation({
 })
 export const pauseRequest = operation({
   ...actOnRequest,
+  needsRecentPassword: true,
   id: 'pausePrivacyRequest',
   path: at('pause'),
   summary: 'Pause the deadlines, with a reason that the subject sees',
@@ -250,6 +253,7 @@ export const retryRequest = operation({
 })
 export const completePart = operation({
   ...actOnRequest,
+  needsRecentPassword: true,
   id: 'completePrivacyRequestPart',
   path: at('complete'),
   summary: 'Record that a rectification or objection was carried out manually',

@@ -4,7 +4,7 @@ import { plainTextPhrases } from '#lib/domains/sanitizer/sanitizer.ts'
 import { type Approvable, approvable } from '#lib/kernel/approval.ts'
 import { requireRecentPassword } from '#lib/kernel/authorise.ts'
 import type { Context, MutationContext, Transaction } from '#lib/kernel/context.ts'
-import type { Input } from '#lib/kernel/operation.ts'
+import type { Input, OperationShape } from '#lib/kernel/operation.ts'
 import { pageOf, parseCursor, type TimeCursor } from '#lib/kernel/pages.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { batched, mutation, read } from '#lib/kernel/use-case.ts'
@@ -358,6 +358,16 @@ export const requestQueue = (deps: PrivacyDeps) => ({
   ...decisions(deps),
 })
 
+/** The operations that do the same to one request. An action for many needs a recently entered password if its operation does. */
+const ofOne: Record<Input<typeof bulkRequests>['body']['action'], OperationShape> = {
+  assign: assignRequest,
+  expedite: expediteByAdmin,
+  comment: commentRequest,
+  retry: retryRequest,
+  pause: pauseRequest,
+  resume: resumeRequest,
+}
+
 /** Executes the same action for many requests, each in its own transaction with its timeline entry and audit entry. */
 export function bulk(deps: PrivacyDeps) {
   const words = (text: string, field: string) => plainTextPhrases(text, field, deps.strict)
@@ -393,7 +403,7 @@ export function bulk(deps: PrivacyDeps) {
 
   return {
     bulk: batched(bulkRequests, async (ctx, { body }) => {
-      if (body.action === 'expedite') requireRecentPassword(ctx)
+      if (ofOne[body.action].needsRecentPassword) requireRecentPassword(ctx)
       const data = []
       for (const id of body.ids) {
         try {

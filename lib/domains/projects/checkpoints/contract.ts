@@ -48,6 +48,7 @@ export const decideThread = operation({
 })
 
 export const dropThread = operation({
+  needsRecentPassword: true,
   id: 'dropErasureThread',
   method: 'post',
   path: '/api/erasures/{id}/threads/{threadId}/drop',

@@ -13,6 +13,8 @@ interface ActedFor {
   accountId: string | null
   /** As the application reported it. */
   email: string | null
+  /** Whether somebody who speaks for the project reported the address, so that it is evidence. */
+  emailConfirmed: boolean
   /** application: a token with the scope `privacy`. */
   actsAs: 'owner' | 'manager' | 'admin' | 'application'
 }
@@ -38,7 +40,7 @@ export const actedFor =
       )
     const record = await (ctx.tx ?? db.prisma).projectParticipant.findFirst({
       where: { id: participantId, projectId },
-      select: { id: true, accountId: true, email: true },
+      select: { id: true, accountId: true, email: true, emailConfirmed: true },
     })
     if (!record) throw noParticipant()
     return {
@@ -94,10 +96,10 @@ export async function rectifyParticipant(
   { name, email }: { name?: string | undefined; email?: string | undefined },
   now: Date,
 ): Promise<string[]> {
-  const data = { ...(name !== undefined && { name }), ...(email !== undefined && { email }) }
+  const data = { ...(name !== undefined && { name }), ...(email !== undefined && { email, emailConfirmed: true }) }
   const { count } = await tx.projectParticipant.updateMany({
     where: { id: participantId, accountId: null },
     data: { ...data, updatedAt: now },
   })
-  return count > 0 ? Object.keys(data) : []
+  return count > 0 ? Object.keys({ name, email }).filter((field) => field in data) : []
 }

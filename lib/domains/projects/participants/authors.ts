@@ -1,5 +1,5 @@
 import { accountDirectory } from '#lib/domains/accounts/queries.ts'
-import { consulted, type GuardedContext, requireRecentPassword } from '#lib/kernel/authorise.ts'
+import { consulted, type GuardedContext, guardApplication, requireRecentPassword } from '#lib/kernel/authorise.ts'
 import type { Actor, Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
@@ -8,7 +8,14 @@ import type { ProjectPorts } from '../ports.ts'
 import type { SeenProject } from '../repository.ts'
 import type { WriterKind } from '../rules.ts'
 import { participantKey } from './fence.ts'
-import { insertParticipant, ownerOfAgent, type ParticipantRow, participantByExternalId } from './repository.ts'
+import {
+  findSpeaker,
+  findWritten,
+  insertParticipant,
+  ownerOfAgent,
+  type ParticipantRow,
+  participantByExternalId,
+} from './repository.ts'
 import { isRestricted } from './restricting.ts'
 import type { Author } from './rules.ts'
 
@@ -67,26 +74,50 @@ async function refuseOwnAddress(
     )
 }
 
+/** The members of an actor that determine whether an address that it reports can be relied on. */
+type Reporter = Pick<Actor, 'id' | 'accountId' | 'scopes' | 'needsOwner'>
+
 /**
- * The guard of every change to the address or account of a participation. Only owners of the project, who can read the project anyway,
- * assign them, and nobody assigns their own. An admin may add a missing address, disconnect an account, and remove the address with which
- * that account claimed the participation, with a recently entered password.
+ * Whether an address that the actor reports for a participant is evidence for a claim. Only who speaks for the project can say whose words it
+ * stores: agents that own it or whose owner does. After something was written, an agent of an owner also needs the scope that acts for
+ * participants: otherwise a token that only writes would let somebody read and erase what others wrote. All other addresses are stored, and
+ * an owner of the project or an admin confirms them.
+ */
+async function isEvidence(
+  { tx, actor }: { tx: Transaction; actor: Reporter },
+  project: string,
+  participant?: string,
+): Promise<boolean> {
+  if (actor.accountId !== undefined || actor.needsOwner) return false
+  const [speaker] = await findSpeaker(tx, { project, agent: actor.id })
+  if (!speaker) return false
+  if (participant === undefined || speaker.is_owner || actor.scopes.includes('privacy')) return true
+  return (await findWritten(tx, { participant })).length === 0
+}
+
+/**
+ * The guard of every change to the address or account of a participation, and of confirming its address. Only owners of the project, who can
+ * read the project anyway, assign them, and nobody assigns their own. An admin may add a missing address, confirm one that an agent reported,
+ * disconnect an account, and remove the address with which that account claimed the participation, with a recently entered password.
  * @throws {Problem} `forbidden`, `step_up_required`
  */
 export async function refuseTakeover(
   ctx: GuardedContext & { tx: Transaction },
   { role, office }: Pick<SeenProject, 'role' | 'office'>,
-  row: Pick<ParticipantRow, 'email' | 'account_id'>,
+  row: Pick<ParticipantRow, 'email' | 'email_confirmed' | 'account_id'>,
   changes: IdentityChanges,
 ): Promise<void> {
   consulted(ctx, 'take-over')
   const { email, account_id } = changes
+  // An agent can own a project.
+  if (email !== undefined || account_id !== undefined) guardApplication(ctx)
   if (role !== 'owner' && (email !== undefined || account_id !== undefined)) requireRecentPassword(ctx)
   if (account_id === null && office !== 'admin')
     throw new Problem('forbidden', 'Only an admin can disconnect an account from a participation. Nothing was changed.')
   const isReset = account_id === null && email === null && row.account_id !== null
-  const isAdded = office === 'admin' && row.email === null
-  const isNewAddress = email !== undefined && email !== row.email && !isAdded && !isReset
+  const isKnown = email === row.email && row.email_confirmed
+  const isAdded = office === 'admin' && (row.email === null || email === row.email)
+  const isNewAddress = email !== undefined && !isKnown && !isAdded && !isReset
   if ((typeof account_id === 'string' || isNewAddress) && role !== 'owner')
     throw new Problem(
       'forbidden',
@@ -97,13 +128,13 @@ export async function refuseTakeover(
 
 /**
  * The participant of a project with this `external_id`, created at first use. A given name replaces the stored one. The email address
- * cannot be changed here, because its owner can claim the participation.
+ * cannot be changed here, because its owner can claim the participation. See {@link isEvidence} for an address that is added.
  * @throws {Problem} `fenced` while the participant is being erased, `erased` afterwards, `restricted` while the processing of their data is
  * restricted, `conflict` if another email address is stored, `forbidden` if it adds the address of the agent's owner to a known participant
  */
 export async function participantFor(
   ports: Pick<ProjectPorts, 'isSuppressed'>,
-  { tx, actor, now }: { tx: Transaction; actor: Pick<Actor, 'id'>; now: Date },
+  { tx, actor, now }: { tx: Transaction; actor: Reporter; now: Date },
   projectId: string,
   { external_id, name, email }: Author,
 ): Promise<string> {
@@ -111,7 +142,8 @@ export async function participantFor(
   let row = await participantNamed(tx, named)
   if (!row) {
     const id = newId('ptp')
-    const values = { ...named, id, name: name ?? null, email: email ?? null, createdBy: actor.id, now }
+    const isConfirmed = email !== undefined && (await isEvidence({ tx, actor }, projectId))
+    const values = { ...named, id, name: name ?? null, email: email ?? null, isConfirmed, createdBy: actor.id, now }
     const isNew = (await insertParticipant(tx, values)) > 0
     // Check after the insert: it waits for an erasure that deletes the row, and then sees the suppression hash.
     if ((await ports.isSuppressed(tx, 'participant', formerKeys(projectId, external_id))).length > 0) throw wasErased()
@@ -133,10 +165,11 @@ export async function participantFor(
   const isNewName = name !== undefined && name !== row.name
   const isNewEmail = email !== undefined && row.email === null
   if (isNewEmail) await refuseOwnAddress({ tx, actor }, { email })
+  const emailConfirmed = isNewEmail && (await isEvidence({ tx, actor }, projectId, row.id))
   if (isNewName || isNewEmail)
     await tx.projectParticipant.update({
       where: { id: row.id },
-      data: { ...(isNewName && { name }), ...(isNewEmail && { email }), updatedAt: now },
+      data: { ...(isNewName && { name }), ...(isNewEmail && { email, emailConfirmed }), updatedAt: now },
     })
   return row.id
 }

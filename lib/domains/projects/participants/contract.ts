@@ -16,6 +16,7 @@ export const ParticipantView = z
       description:
         'As the application reported it. Visible to owners of the project, managers of its organization and admins; null for others',
     }),
+    email_confirmed: z.boolean(),
     claimed: z.boolean().meta({ description: 'Whether a person connected the participation to their account' }),
     claimed_at: when.nullable(),
     restricted_at: when.nullable().meta({
@@ -41,9 +42,7 @@ const ParticipationView = z
     id: z.string(),
     project: z.string().meta({ description: 'The name of the project' }),
     name: z.string().nullable().meta({ description: 'As the application reported it' }),
-    claimed: z
-      .boolean()
-      .meta({ description: 'False: you can claim the participation, because it names your verified address' }),
+    claimed: z.boolean().meta({ description: 'False: you can claim the participation' }),
     claimed_at: when.nullable(),
     messages: z.number().int(),
     documents: z.number().int(),
@@ -98,7 +97,7 @@ export const registerParticipant = operation({
   path: '/api/projects/{projectId}/participants',
   summary: 'Register a participant, or report their name',
   description:
-    'For tokens of agents that are members of the project. A message with an `author` also registers the participant. Only an owner of the project can change the `email` of a registered participant.',
+    'For tokens of agents that are members of the project, like a message with an `author`. An `email` counts for claims if the agent or its owner owns the project, and nothing was written before or the token has the scope `privacy`.',
   permission: 'projects:write',
   stores: 'one record',
   audit: { action: 'update', ...participant },
@@ -115,7 +114,7 @@ export const editParticipant = operation({
   path: '/api/projects/{projectId}/participants/{participantId}',
   summary: 'Correct the name or email address of a participant, or connect an account',
   description:
-    'For owners of the project, managers of its organization and admins. Only owners can connect an account of the organization or change an email address, and never for themselves: they must claim the participation. An admin may add a missing address. The email address of a claimed participation cannot change. An admin disconnects an account with `account_id: null`, and with `email: null` also removes the wrong address with which it claimed the participation.',
+    'For owners of the project, managers of its organization and admins. Only owners can connect an account of the organization or change an email address, and never for themselves: they claim the participation. An owner or admin confirms a reported address by sending it; an admin may add a missing one. The address of a claimed participation cannot change. An admin disconnects an account with `account_id: null`, and with `email: null` also removes the wrong address with which it claimed the participation.',
   permission: 'projects:write',
   audit: participant,
   params: ofOne,
@@ -167,7 +166,7 @@ export const listParticipations = operation({
   path: '/api/participations',
   summary: 'List participations that you claimed or can claim',
   description:
-    'A participation is claimable if the application reported your verified email address, and no account has claimed it.',
+    'A participation is claimable if it has your verified email address, confirmed, and no account has claimed it.',
   permission: 'participations:person',
   isOpenWithoutSecondFactor: true,
   audit: participant,
@@ -186,7 +185,7 @@ export const claimParticipation = operation({
   path: '/api/participations/{participantId}/claim',
   summary: 'Connect a participation to your account',
   description:
-    'Needs your verified email address, and the participation must name it. From then on your data overview, exports and erasure cover what was written on your behalf. An account cannot give a claimed participation back, and no other account can claim it.',
+    'The participation must have your verified email address, confirmed. From then on your data overview, exports and erasure cover what was written on your behalf. An account cannot give a claimed participation back, and no other account can claim it.',
   permission: 'participations:person',
   isOpenWithoutSecondFactor: true,
   audit: { action: 'update', ...participant },

@@ -19,6 +19,7 @@ export const participantView = (access: Access, row: ParticipantRow): Participan
   external_id: row.external_id,
   name: row.name,
   email: mayActForParticipants(access) ? row.email : null,
+  email_confirmed: row.email_confirmed,
   claimed: row.account_id !== null,
   claimed_at: row.claimed_at?.toISOString() ?? null,
   restricted_at: row.restricted_at?.toISOString() ?? null,

@@ -8,6 +8,7 @@ const participantColumns = {
   external_id: 'text',
   name: 'text?',
   email: 'text?',
+  email_confirmed: 'bool',
   account_id: 'text?',
   claimed_at: 'timestamptz?',
   created_at: 'timestamptz',
@@ -16,7 +17,8 @@ const participantColumns = {
   restricted_at: 'timestamptz?',
 } as const
 export type ParticipantRow = RowOf<typeof participantColumns>
-const participantSql = `p.id, p.project_id, p.external_id, p.name, p.email, p.account_id, p.claimed_at, p.created_at, p.updated_at, p.restricted_for,
+const participantSql = `p.id, p.project_id, p.external_id, p.name, p.email, p.email_confirmed, p.account_id, p.claimed_at, p.created_at,
+  p.updated_at, p.restricted_for,
   coalesce(p.restricted_at, (SELECT a.restricted_at FROM account_restrictions a WHERE a.id = p.account_id)) AS restricted_at`
 
 export type ParticipantLock = 'none' | 'change'
@@ -80,16 +82,17 @@ export const insertParticipant = statement('projects.insert-participant', {
     externalId: 'text',
     name: 'text?',
     email: 'text?',
+    isConfirmed: 'bool',
     createdBy: 'text',
     now: 'timestamptz',
   },
   returns: 'count',
   isPrepared: true,
-  sql: `INSERT INTO project_participants (id, project_id, external_id, name, email, created_by, created_at, updated_at)
-    VALUES ($id, $project, $externalId, $name, $email, $createdBy, $now, $now) ON CONFLICT (project_id, external_id) DO NOTHING`,
+  sql: `INSERT INTO project_participants (id, project_id, external_id, name, email, email_confirmed, created_by, created_at, updated_at)
+    VALUES ($id, $project, $externalId, $name, $email, $isConfirmed, $createdBy, $now, $now) ON CONFLICT (project_id, external_id) DO NOTHING`,
 })
 
-/** Participations that the account claimed, and unclaimed ones with this email address; the newest 1,000. */
+/** Participations that the account claimed, and unclaimed ones with this confirmed email address; the newest 1,000. */
 export const participationsOfPerson = statement('projects.participations-of-person', {
   takes: { account: 'text', email: 'text?' },
   returns: {
@@ -107,14 +110,20 @@ export const participationsOfPerson = statement('projects.participations-of-pers
       (SELECT count(*)::int4 FROM messages m WHERE m.author_kind = 'participant' AND m.author_id = p.id) AS messages,
       (SELECT count(*)::int4 FROM documents d WHERE d.author_kind = 'participant' AND d.author_id = p.id) AS documents
     FROM project_participants p JOIN projects pr ON pr.id = p.project_id
-    WHERE pr.erasing_since IS NULL AND (p.account_id = $account OR (p.account_id IS NULL AND p.email = $email))
+    WHERE pr.erasing_since IS NULL AND (p.account_id = $account OR (p.account_id IS NULL AND p.email = $email AND p.email_confirmed))
     ORDER BY p.created_at DESC, p.id DESC LIMIT 1000`,
 })
 export const lockParticipation = statement('projects.lock-participation', {
   takes: { id: 'text' },
-  returns: { email: 'text?', account_id: 'text?', claimed_at: 'timestamptz?', project_id: 'text' },
+  returns: {
+    email: 'text?',
+    email_confirmed: 'bool',
+    account_id: 'text?',
+    claimed_at: 'timestamptz?',
+    project_id: 'text',
+  },
   isPrepared: true,
-  sql: 'SELECT email, account_id, claimed_at, project_id FROM project_participants WHERE id = $id FOR NO KEY UPDATE',
+  sql: 'SELECT email, email_confirmed, account_id, claimed_at, project_id FROM project_participants WHERE id = $id FOR NO KEY UPDATE',
 })
 
 /** Waits for transactions that write on behalf of these participants, or of those that the account claimed. */
@@ -154,6 +163,23 @@ export const findApplicationMembership = statement('projects.find-application-me
   sql: `SELECT m.project_id AS id FROM project_members m JOIN agent_owners a ON a.id = m.member_id
       JOIN project_members o ON o.project_id = m.project_id AND o.kind = 'account' AND o.member_id = a.owner_id AND o.role = 'owner'
     WHERE m.project_id = $project AND m.kind = 'agent' AND m.member_id = $agent LIMIT 1`,
+})
+
+/** One row if the agent speaks for the project: it, or the person who owns it, is an owner of the project. */
+export const findSpeaker = statement('projects.find-speaker', {
+  takes: { project: 'text', agent: 'text' },
+  returns: { is_owner: 'bool' },
+  sql: `SELECT bool_or(m.kind = 'agent') AS is_owner FROM project_members m
+    WHERE m.project_id = $project AND m.role = 'owner' AND ((m.kind = 'agent' AND m.member_id = $agent)
+      OR (m.kind = 'account' AND m.member_id = (SELECT a.owner_id FROM agent_owners a WHERE a.id = $agent)))
+    HAVING count(*) > 0`,
+})
+/** One row if anything was written on behalf of the participant. */
+export const findWritten = statement('projects.find-written', {
+  takes: { participant: 'text' },
+  returns: { id: 'text' },
+  sql: `(SELECT m.id FROM messages m WHERE m.author_kind = 'participant' AND m.author_id = $participant LIMIT 1)
+    UNION ALL (SELECT d.id FROM documents d WHERE d.author_kind = 'participant' AND d.author_id = $participant LIMIT 1)`,
 })
 
 export const participantInventory = statement('projects.participant-inventory', {

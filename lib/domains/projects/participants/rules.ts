@@ -25,6 +25,6 @@ export const Author = z
   .meta({
     id: 'ParticipantAuthor',
     description:
-      'The participant on whose behalf an agent writes. `external_id` is the application’s own id of the person and names a participant of this project only. `email` is stored as reported and proves nothing: it connects the participant to an account only when the person claims the participation with this verified address.',
+      'The participant on whose behalf an agent writes. `external_id` is the application’s own id of the person and names a participant of this project only. `email` connects the participant to an account only when the person claims the participation with this verified address.',
   })
 export type Author = z.output<typeof Author>

@@ -91,7 +91,7 @@ const edit = () =>
       data: {
         updatedAt: now,
         ...(name !== undefined && { name }),
-        ...(email !== undefined && { email }),
+        ...(email !== undefined && { email, emailConfirmed: email !== null }),
         ...(typeof accountId === 'string' && row.account_id === null && { accountId, claimedAt: now }),
         ...(accountId === null && { accountId, claimedAt: null }),
       },
@@ -270,6 +270,11 @@ const ownParticipations = ({ db }: Pick<ProjectPorts, 'db'>) => ({
       throw new Problem('not_found', 'No participation with this id has your verified email address.')
     if (row.account_id !== null && row.account_id !== accountId)
       throw new Problem('conflict', 'Another account has claimed this participation. Nothing was changed.')
+    if (row.account_id === null && !row.email_confirmed)
+      throw new Problem(
+        'forbidden',
+        'An agent added this address after it had written for the person, and the organization has not confirmed it. Ask an owner of the project to confirm it (PATCH /api/projects/{id}/participants/{id}), then claim again. Nothing was changed.',
+      )
     const claimedAt = row.claimed_at ?? now
     if (row.account_id === null) await tx.projectParticipant.update({ where: { id }, data: { accountId, claimedAt } })
     return {

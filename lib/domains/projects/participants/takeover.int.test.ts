@@ -1,7 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Person, passwordEntered, signedIn } from '#lib/testing/people.ts'
+import { type Issued, issuedAgent, type Person, passwordEntered, signedIn } from '#lib/testing/people.ts'
 import { type PrivacyTest, privacyTest } from '#lib/testing/privacy.ts'
-import { dataOf, type MadeProject, madeConversation, madeProject } from '#lib/testing/projects.ts'
+import {
+  dataOf,
+  type MadeProject,
+  madeConversation,
+  madeMember,
+  madeMessage,
+  madeProject,
+} from '#lib/testing/projects.ts'
 import { type MadePerson, personWithPassword } from '#lib/testing/subjects.ts'
 
 let kit: PrivacyTest
@@ -83,6 +90,105 @@ describe('the address of a participant', () => {
     for (const { status, json } of await Promise.all(attempts)) expect([status, json.code]).toEqual([403, 'forbidden'])
     expect(await emailOf(id)).toBeNull()
     expect((await claim(project.owner, id)).status).toBe(404)
+  })
+})
+
+describe('an address that an agent reports', () => {
+  /** An agent in the project: of the owner, of a member, or of nobody. */
+  async function member(scopes: Parameters<typeof issuedAgent>[1], owner?: Person): Promise<Issued> {
+    const agent = await issuedAgent(kit.test, scopes, {
+      tier: 'enterprise',
+      owner: owner ?? (await madeMember(kit.test, project)),
+    })
+    await dataOf(kit.test, 'POST', `${project.path}/members`, project.owner, {
+      body: { kind: 'agent', member_id: agent.id },
+    })
+    return agent
+  }
+  /** A person with a verified address. */
+  async function holder() {
+    const person = await signedIn(kit.test)
+    const { accountId: id } = person
+    await kit.test.db.prisma.account.update({ where: { id }, data: { emailVerifiedAt: kit.test.clock.now() } })
+    return { ...person, email: await addressOf(person) }
+  }
+  const author = (external: string, email: string) => ({ external_id: external, name: 'A stranger', email })
+  const register = (agent: Issued, external: string, email: string) =>
+    dataOf(kit.test, 'POST', `${project.path}/participants`, agent, { body: author(external, email) })
+  /** Writes for somebody without an address. */
+  async function written() {
+    const { id, external } = await stranger(null)
+    const conversation = await madeConversation(kit.test, project)
+    await madeMessage(kit.test, conversation, project.agent, { author: { external_id: external } })
+    return { id, external, conversation }
+  }
+  const messageDoor = async (agent: Issued, external: string, email: string, path: string) =>
+    dataOf(kit.test, 'POST', `${path}/messages`, agent, {
+      body: { role: 'user', content: 'Hello', author: author(external, email) },
+    })
+  const doors = {
+    'a registration': (agent: Issued, external: string, email: string) => register(agent, external, email),
+    'a message': (agent: Issued, external: string, email: string, conversation: string) =>
+      messageDoor(agent, external, email, conversation),
+    'an import': async (agent: Issued, external: string, email: string) => {
+      const line = JSON.stringify({ type: 'participant', ...author(external, email) })
+      const { status, text } = await kit.test.fetch('POST', `${project.path}/import`, {
+        ...agent,
+        body: `${line}\n`,
+        headers: { 'Content-Type': 'application/x-ndjson' },
+      })
+      expect([status, text.includes('fault')], text).toEqual([200, false])
+    },
+  }
+
+  it.each(Object.entries(doors))(
+    'in %s after it wrote for the person gives nobody the participation, until an owner or admin confirms it',
+    async (_, door) => {
+      for (const [agent, confirms] of [
+        [project.agent, project.owner],
+        [await member(['read', 'write', 'privacy']), kit.admin],
+      ] as const) {
+        const thief = await holder()
+        const { id, external, conversation } = await written()
+        await door(agent, external, thief.email, conversation.path)
+        expect(await emailOf(id)).toBe(thief.email)
+        const refused = await claim(thief, id)
+        expect([refused.status, refused.json.code]).toEqual([403, 'forbidden'])
+        expect(await dataOf(kit.test, 'GET', '/api/participations', thief)).toEqual([])
+        await passwordEntered(kit.test, manager)
+        expect((await edit(manager, id, { email: thief.email })).status).toBe(403)
+        await passwordEntered(kit.test, kit.admin)
+        expect((await edit(confirms, id, { email: thief.email })).json.data).toMatchObject({ email_confirmed: true })
+        expect((await claim(thief, id)).status).toBe(200)
+      }
+    },
+  )
+
+  it('lets the person claim if the token acts for participants, or nothing was written before', async () => {
+    const [one, other] = [await holder(), await holder()]
+    const known = await written()
+    await register(await member(['write', 'privacy'], project.owner), known.external, one.email)
+    expect((await claim(one, known.id)).status).toBe(200)
+    const { id, external } = await stranger(null)
+    await register(project.agent, external, other.email)
+    expect((await claim(other, id)).status).toBe(200)
+  })
+
+  it('cannot be prepared by the agent of a member before the application writes for the person', async () => {
+    const thief = await holder()
+    const external = `prepared-${n++}`
+    const { id } = await register(await member(['write']), external, thief.email)
+    const conversation = await madeConversation(kit.test, project)
+    await madeMessage(kit.test, conversation, project.agent, { author: { external_id: external } })
+    expect((await claim(thief, id)).status).toBe(403)
+  })
+
+  it('is no evidence while the token waits for its owner, who changed the sign-in', async () => {
+    const thief = await holder()
+    const agent = await member(['write', 'privacy'], project.owner)
+    await kit.test.db.prisma.token.update({ where: { id: agent.tokenId }, data: { ownerConfirms: true } })
+    const { id } = await register(agent, `marked-${n++}`, thief.email)
+    expect((await claim(thief, id)).status).toBe(403)
   })
 })
 
