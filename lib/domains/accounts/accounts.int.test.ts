@@ -17,6 +17,7 @@ import type { UseCase } from '#lib/kernel/use-case.ts'
 import { openMail } from '#lib/stores/mail/mail.ts'
 import { type Database, openDatabase } from '#lib/stores/postgres/database.ts'
 import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
+import { requireOpenSession } from './account-status.ts'
 import { unsubscribeLinks } from './email-choices/service.ts'
 import { oneTimePassword, type Tries } from './passwords.ts'
 import { createChallenges } from './second-factors/passkeys.ts'
@@ -70,6 +71,7 @@ beforeAll(async () => {
     regions: { choosable: ['eu'], regionsThatBlock: () => [] },
     transaction: db.transaction,
     ...auditLog(db),
+    requireOpenSession,
     recordDeletion,
     idempotency: { claim: async () => undefined, complete: async () => {}, release: async () => {} },
   }

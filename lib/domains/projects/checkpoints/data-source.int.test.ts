@@ -14,7 +14,7 @@ import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
 import { drain } from '#lib/testing/jobs.ts'
-import { type Person, signedIn } from '#lib/testing/people.ts'
+import { type Person, passwordEntered, signedIn } from '#lib/testing/people.ts'
 import {
   type MadeConversation,
   type MadeMessage,
@@ -286,6 +286,7 @@ describe.each([
     const path = `/api/erasures/${response.json.auditId}/threads/${encodeURIComponent(conversation.id)}/drop`
     for (const by of [project.owner, await signedIn(test, 'auditor')])
       expect((await test.fetch('POST', path, { cookie: by.cookie, body: {} })).status).toBe(403)
+    await passwordEntered(test, admin)
     const foreign = await test.fetch('POST', path.replace(conversation.id, 'another-thread'), {
       cookie: admin.cookie,
       body: {},

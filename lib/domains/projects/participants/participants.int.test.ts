@@ -740,8 +740,10 @@ describe('the restriction of a participant', () => {
   }, 60_000)
 
   it('by an objection ends when an admin refuses the objection, and remains when the admin upholds it', async () => {
-    const decide = (request: string, act: string, body: object) =>
-      dataOf(test, 'POST', `/api/admin/privacy/requests/${request}/${act}`, stage.admin, { body })
+    const decide = async (request: string, act: string, body: object) => {
+      await passwordEntered(test, stage.admin)
+      await dataOf(test, 'POST', `/api/admin/privacy/requests/${request}/${act}`, stage.admin, { body })
+    }
     for (const isUpheld of [false, true]) {
       const given = await spoken()
       const { on, id } = given
@@ -760,7 +762,10 @@ describe('the restriction of a participant', () => {
     const { on, id } = given
     await file(on, id, on.owner, { kinds: ['restriction'] })
     const person = await signedIn(test)
-    await test.db.prisma.projectParticipant.update({ where: { id }, data: { email: await addressOf(person) } })
+    await test.db.prisma.projectParticipant.update({
+      where: { id },
+      data: { email: await addressOf(person), emailConfirmed: true },
+    })
     await verify(person)
     expect((await claim(id, person)).status).toBe(200)
     expect((await lift(on, id, on.owner)).status).toBe(409)
@@ -800,6 +805,7 @@ describe('the rectification of a participant', () => {
     expect((await file({ changes: { name: 'a\nb' } })).status).toBe(422)
     const response = await file({ statement: 'The date in my second message is wrong.' })
     expect(response.json.data.state).toBe('running')
+    await passwordEntered(test, stage.admin)
     await dataOf(test, 'POST', `/api/admin/privacy/requests/${response.json.data.id}/complete`, stage.admin, {
       body: { kind: 'rectification', note: 'Corrected.' },
     })
