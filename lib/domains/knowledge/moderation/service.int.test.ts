@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
-import { issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
+import { issuedAgent, type Person, passwordEntered, signedIn } from '#lib/testing/people.ts'
 import { trace } from '#lib/testing/units.ts'
 
 let test: TestApp
@@ -26,8 +26,10 @@ const isHeld = async (id: string) =>
   (await test.db.prisma.unit.findUniqueOrThrow({ where: { id } })).quarantinedAt !== null
 /** An agent with an owner; its reports count immediately. */
 const claimed = async () => issuedAgent(test, ['read'], { owner: await signedIn(test) })
-const asAdmin = (method: string, path: string, body?: unknown) =>
-  test.fetch(method, path, { cookie: admin.cookie, ...(body !== undefined && { body }) })
+const asAdmin = async (method: string, path: string, body?: unknown) => {
+  await passwordEntered(test, admin)
+  return test.fetch(method, path, { cookie: admin.cookie, ...(body !== undefined && { body }) })
+}
 
 describe('reports', () => {
   it('of three distinct owners quarantine a unit, which only its author can still read', async () => {
