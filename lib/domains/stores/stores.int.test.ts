@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
-import { europeanAgent, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
+import { europeanAgent, issuedAgent, type Person, passwordEntered, signedIn } from '#lib/testing/people.ts'
 import { madeProject } from '#lib/testing/projects.ts'
 import type { StoreView } from './contract.ts'
 import { connectedStoresOf, registeredStores } from './registered-stores.ts'
@@ -153,6 +153,7 @@ describe('a store with data', () => {
   it("is retired by an admin's declaration, and active again when it is used again", async () => {
     const [row] = await rows()
     const path = `/api/stores/${row?.id}/retire`
+    await passwordEntered(test, admin)
     const body = { statement: 'The volume was wiped and the server given back.' }
     for (const [who, status] of [
       [{}, 401],
@@ -187,6 +188,7 @@ describe('a store with data', () => {
     await test.db.transaction((tx) => test.app.stored.checkpoints.present(['x'], tx)).catch(() => {})
     const store = await named('checkpoints')
     expect(store?.known_store_id).toMatch(/^store_/)
+    await passwordEntered(test, admin)
     const { status, json } = await test.fetch('POST', `/api/stores/${store?.known_store_id}/retire`, {
       ...admin,
       body: { statement: 'There is nothing in it any more.' },

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
-import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
+import { type Issued, issuedAgent, type Person, passwordEntered, signedIn } from '#lib/testing/people.ts'
 import { trace } from '#lib/testing/units.ts'
 
 const minute = 60_000
@@ -23,12 +23,14 @@ const rejections = async (period = '24h') => {
 }
 const about = async ({ id }: Issued, period?: string) =>
   (await rejections(period)).agents.find((one: { agent_id: string }) => one.agent_id === id)
-const review = (id: string, decision: string, more = {}) =>
-  app.fetch('POST', `/v1/quarantine/${encodeURIComponent(id)}/review`, {
+const review = async (id: string, decision: string, more = {}) => {
+  await passwordEntered(app, admin)
+  return app.fetch('POST', `/v1/quarantine/${encodeURIComponent(id)}/review`, {
     cookie: admin.cookie,
     body: { decision },
     ...more,
   })
+}
 
 describe('rejections', () => {
   it('are counted by agent, stage and hour without content, and show agents close to quarantine', async () => {
