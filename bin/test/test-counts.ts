@@ -1,11 +1,10 @@
 import { z } from 'zod'
 
 const Counts = z.object({ passed: z.number(), failed: z.number(), skipped: z.number() })
-export type Counts = z.output<typeof Counts>
+type Counts = z.output<typeof Counts>
 
 /** A failed test, hook or file. `file` is empty for errors outside all files; `reason` is the first line of the error. */
 const Failure = z.object({ file: z.string(), name: z.string(), reason: z.string() })
-export type Failure = z.output<typeof Failure>
 
 /** What one run of tests reports. */
 export const TestCounts = z.object({ files: z.record(z.string(), Counts), failures: z.array(Failure) })
