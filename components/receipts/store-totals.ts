@@ -66,7 +66,7 @@ export const includesOwnRequest = ({ stores, retained }: Pick<Receipt, 'stores' 
   retained.some(({ what }) => recognizeReceiptText('retained', what)?.code === 'request')
 
 /**
- * Deleted copies that were kept for a legal hold that has ended. The deletion itself can make some, so the preview counted fewer records.
+ * Deleted copies that were kept for a legal hold that has ended. Deletions of earlier releases also made some, which their preview did not count.
  */
 export const heldCopies = ({ stores }: Pick<Receipt, 'stores'>): number =>
   stores.reduce((sum, { holder, deleted }) => sum + (holder === 'holds.versions' ? deleted : 0), 0)

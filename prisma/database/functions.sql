@@ -922,13 +922,17 @@ BEGIN
     END IF;
   END IF;
   anchors := hold_anchors(TG_TABLE_NAME, before);
-  IF hold_on(anchors, NULL) IS NOT NULL THEN
+  -- A transaction that checks holds at a time sets it, and thus preserves nothing for a hold that has ended then. Every other transaction
+  -- preserves for each hold that is not released: a job deletes what no hold covers.
+  IF hold_on(anchors, nullif(current_setting('kp.holds_at', true), '')::timestamptz) IS NOT NULL THEN
     owner := anchors[1];
     -- The owner of an agent and the account of a participant, who may no longer be found through these rows later.
-    anchors := ARRAY(SELECT DISTINCT a FROM unnest(anchors || ARRAY(
-      SELECT 'account:' || g.owner_id FROM agents g WHERE g.owner_id IS NOT NULL AND g.id = ANY(SELECT substr(x, 7) FROM unnest(anchors) x WHERE x LIKE 'agent:%')
-      UNION ALL SELECT 'account:' || p.account_id FROM project_participants p
-        WHERE p.account_id IS NOT NULL AND p.id = ANY(SELECT substr(x, 13) FROM unnest(anchors) x WHERE x LIKE 'participant:%'))) a);
+    -- The first anchor stays the first: it is the owner of the versions of files, chunks and edits, which take the anchors of their record.
+    anchors := anchors || ARRAY(SELECT more.a FROM (
+      SELECT 'account:' || g.owner_id AS a FROM agents g WHERE g.owner_id IS NOT NULL AND g.id = ANY(SELECT substr(x, 7) FROM unnest(anchors) x WHERE x LIKE 'agent:%')
+      UNION SELECT 'account:' || p.account_id FROM project_participants p
+        WHERE p.account_id IS NOT NULL AND p.id = ANY(SELECT substr(x, 13) FROM unnest(anchors) x WHERE x LIKE 'participant:%')) more
+      WHERE NOT more.a = ANY(array_remove(anchors, NULL)));
     INSERT INTO held_versions (id, table_name, content, anchors, agent_id, account_id, participant_id, at)
       VALUES ('hver_' || replace(gen_random_uuid()::text, '-', ''), TG_TABLE_NAME, before, anchors,
         CASE WHEN owner LIKE 'agent:%' THEN substr(owner, 7) END,

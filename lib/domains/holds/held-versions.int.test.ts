@@ -384,6 +384,23 @@ describe('a change of a held record', () => {
 })
 
 describe('held versions', () => {
+  /** Erases the person without grace. Returns the run and its step of held versions. */
+  async function erasedNow(subject: MadeSubject) {
+    await passwordEntered(test, subject)
+    const filed = await ask('POST', '/api/privacy/requests', subject, {
+      kinds: ['erasure'],
+      grace: 'now',
+      password: subject.password,
+    })
+    expect(filed.status, filed.text).toBe(201)
+    await drain(test)
+    const run = await test.db.prisma.erasureRun.findFirstOrThrow({ where: { requestId: filed.json.data.id } })
+    const step = await test.db.prisma.erasureStep.findFirstOrThrow({
+      where: { runId: run.id, holder: 'holds.versions' },
+    })
+    return { run, step }
+  }
+
   it('are deleted with a record in the deletion log once no hold covers the record', async () => {
     const own = await issuedAgent(test, ['read', 'write'], { tier: 'enterprise' })
     const unit = (
@@ -470,6 +487,70 @@ describe('held versions', () => {
     expect(await versionsWith(subject.marker)).toEqual([])
     expect([...(await rowsOf(test.ownerUrl))].filter(([, text]) => text.includes(subject.marker))).toEqual([])
   })
+
+  it.each(['account', 'agent', 'unit'] as const)(
+    'are not made by an erasure after the hold on the %s has ended',
+    async (kind) => {
+      const subject = await madeSubject(test)
+      const [unit] = subject.units
+      const [agent] = subject.agents
+      if (!agent || unit === undefined) throw new Error('the subject has an agent and a unit')
+      const ends = new Date(test.clock.now().getTime() + 3_600_000)
+      const target = { account: subject.accountId, agent: agent.id, unit }[kind]
+      const hold = await holdOn(kind, target, { expires_at: ends.toISOString() })
+      await dataOf(test, 'PATCH', `/v1/knowledge/${unit}`, agent, {
+        body: { unit: { task: { objective: `${subject.marker} again` } } },
+      })
+      test.clock.advance(3_600_000)
+      const { run, step } = await erasedNow(subject)
+      // The version of the time of the hold, and none of the erasure.
+      expect([run.state, run.rounds, step.held, step.planned, step.erased]).toEqual(['done', 0, {}, 1, 1])
+      const { rows } = await test.db.pool.query(
+        'SELECT table_name FROM held_versions v WHERE hold_on(v.anchors, NULL) = $1',
+        [hold],
+      )
+      expect(rows).toEqual([])
+      expect([...(await rowsOf(test.ownerUrl))].filter(([, text]) => text.includes(subject.marker))).toEqual([])
+    },
+  )
+
+  it('are not made by the deletion of a unit after its hold has ended', async () => {
+    const own = await issuedAgent(test, ['read', 'write'], { tier: 'enterprise' })
+    const body = trace({ task: { objective: 'Held until noon' } })
+    const unit = (await dataOf(test, 'POST', '/v1/knowledge', own, { body })).id
+    const ends = new Date(test.clock.now().getTime() + 3_600_000)
+    await holdOn('unit', unit, { expires_at: ends.toISOString() })
+    expect((await ask('DELETE', `/v1/knowledge/${unit}`, own)).status).toBe(409)
+    test.clock.advance(3_600_000)
+    expect((await ask('DELETE', `/v1/knowledge/${unit}`, own)).status).toBe(204)
+    expect(await versionsWith('Held until noon')).toEqual([])
+  })
+
+  it('of files and chunks belong to the author of their record, and are erased with the author', async () => {
+    const subject = await madeSubject(test)
+    const hold = await holdOn('account', subject.accountId)
+    await test.db.pool.query(
+      "DELETE FROM documents WHERE id IN (SELECT document_id FROM document_chunks WHERE content LIKE '%' || $1 || '%')",
+      [subject.marker],
+    )
+    const { rows } = await test.db.pool.query(
+      `SELECT count(*)::int AS n, count(*) FILTER (WHERE coalesce(agent_id, account_id, participant_id) IS NOT NULL)::int AS owned
+       FROM held_versions WHERE table_name = 'document_chunks' AND hold_on(anchors, NULL) = $1`,
+      [hold],
+    )
+    expect(rows[0].n).toBeGreaterThan(0)
+    expect(rows[0].owned).toBe(rows[0].n)
+    // As earlier releases stored them.
+    await withConnection(test.ownerUrl, (owner) =>
+      owner.query(
+        "UPDATE held_versions SET agent_id = NULL, account_id = NULL, participant_id = NULL WHERE table_name = 'document_chunks'",
+      ),
+    )
+    await test.db.prisma.legalHold.update({ where: { id: hold }, data: { expiresAt: test.clock.now() } })
+    const { run } = await erasedNow(subject)
+    expect(run.state).toBe('done')
+    expect(await versionsWith(subject.marker)).toEqual([])
+  })
 })
 
 it('words of an erased message in versions of others are counted as left on its receipt until the hold ends', async () => {
@@ -500,7 +581,7 @@ it('holdsInForce.lock does not block changes of records', async () => {
   const own = await issuedAgent(test, ['read', 'write'], { tier: 'enterprise' })
   const unit = (await dataOf(test, 'POST', '/v1/knowledge', own, { body: trace() })).id
   await test.db.transaction(async (tx) => {
-    await holdsInForce.lock(tx)
+    await holdsInForce.lock(tx, test.clock.now())
     await dataOf(test, 'PATCH', `/v1/knowledge/${unit}`, own, { body: { visibility: 'private' } })
   })
 })

@@ -37,11 +37,12 @@ function versionScope(scope: ErasureScope): VersionScope {
   const { account, agents, participants = [] } = scope.subject
   const accounts = account === null ? [] : [account]
   const ids = [...agents, ...participants, ...accounts, ...accounts.map((id) => `user:${id}`)]
+  const anchors = (kind: string, of: readonly string[]) => of.map((id) => `${kind}:${id}`)
   return {
     agents: [...agents],
     accounts,
     participants: [...participants],
-    anchors: [],
+    anchors: [...anchors('agent', agents), ...anchors('account', accounts), ...anchors('participant', participants)],
     names: ids.map((id) => JSON.stringify(id)),
   }
 }

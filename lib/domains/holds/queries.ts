@@ -17,9 +17,12 @@ interface InForce {
 
 /** Legal holds for other domains. */
 export const holdsInForce = {
-  /** Prevents changes of holds until the end of the transaction, after waiting for a running change. */
-  async lock(tx: Transaction): Promise<void> {
-    await lockHoldsShared(tx, {})
+  /**
+   * Prevents changes of holds until the end of the transaction, after waiting for a running change. The transaction preserves no versions
+   * for holds that have ended at `now`.
+   */
+  async lock(tx: Transaction, now: Date): Promise<void> {
+    await lockHoldsShared(tx, { now })
   },
 
   async inForce(tx: Transaction, { account, agents }: Subject, now: Date): Promise<InForce> {

@@ -20,12 +20,16 @@ export const lockChangesExclusively = statement('holds.lock-changes', {
   sql: `SELECT pg_advisory_xact_lock(hashtext('held_versions'))::text AS lock`,
 })
 
-/** Prevents changes of holds until the end of the transaction, after waiting for a running change. */
+/**
+ * Prevents changes of holds until the end of the transaction, after waiting for a running change. Until then, the trigger that preserves
+ * versions ignores holds that have ended at `now`. In a transaction without this statement it preserves for every hold that is not released.
+ */
 export const lockHoldsShared = statement('holds.lock-shared', {
-  takes: {},
-  returns: { lock: 'text' },
+  takes: { now: 'timestamptz' },
+  returns: { lock: 'text', at: 'text' },
   isPrepared: true,
-  sql: `SELECT pg_advisory_xact_lock_shared(hashtext('legal_holds'))::text AS lock`,
+  sql: `SELECT pg_advisory_xact_lock_shared(hashtext('legal_holds'))::text AS lock,
+    set_config('kp.holds_at', $now::timestamptz::text, true) AS at`,
 })
 
 /** One statement, because each page of an erasure executes it. A hold on a person also holds the agents of the person. */

@@ -116,7 +116,7 @@ const batch = 1_000
 /** Deletes the versions that expired holds preserved. The release of a hold begins this job at once. */
 function holdsJobs() {
   async function removeUncovered(ctx: Context, tx: Transaction): Promise<number> {
-    await lockHoldsShared(tx, {})
+    await lockHoldsShared(tx, { now: ctx.now })
     const versionsDeleted = await deleteUncoveredVersions(tx, { now: ctx.now, max: batch })
     return notePurge(ctx, tx, {
       what: 'held versions of records that no legal hold covers any more',

@@ -142,8 +142,11 @@ export interface EngineDeps {
   now(): Date
   holds: {
     inForce(tx: Transaction, subject: Subject, now: Date): Promise<HoldsInForce>
-    /** Prevents new holds until the end of the transaction, after waiting for a hold that is being set. */
-    lock(tx: Transaction): Promise<void>
+    /**
+     * Prevents new holds until the end of the transaction, after waiting for a hold that is being set. The transaction preserves no
+     * versions for holds that have ended at `now`.
+     */
+    lock(tx: Transaction, now: Date): Promise<void>
     /** Hold ids by project id. */
     projects(tx: Transaction, ids: readonly string[], now: Date): Promise<ReadonlyMap<string, string>>
     /** Returns those of the ids that the database knows, including ended holds. */

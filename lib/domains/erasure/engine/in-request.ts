@@ -18,7 +18,7 @@ import { searchResidue } from './verify.ts'
 import { storeProblem } from './waits.ts'
 
 /** The part of the engine that erases a unit or skill within the request. */
-type RecordEngine = Pick<EngineDeps, 'db' | 'ledger' | 'signer' | 'dataSources' | 'issuer' | 'facts' | 'now'>
+type RecordEngine = Pick<EngineDeps, 'db' | 'ledger' | 'signer' | 'dataSources' | 'holds' | 'issuer' | 'facts' | 'now'>
 
 export interface RecordErasureOrder {
   scope: RecordScope
@@ -62,6 +62,7 @@ async function begin(driver: Driver, tx: Transaction, order: RecordErasureOrder)
   const { scope, formerOwner, requestedBy, reason, wasPublic, now: at } = order
   const receiptId = newId('rcpt')
   const deletedId = recordIdOf(scope)
+  await driver.holds.lock(tx, at)
   const planned = await planAll(driver, tx, scope, at)
   const [stored] = await recordCreated(tx, { id: deletedId })
   await driver.ledger.append(
@@ -85,7 +86,7 @@ async function begin(driver: Driver, tx: Transaction, order: RecordErasureOrder)
 
 /** Plans and erases residue once more. */
 const eraseAgain = (
-  { db, now }: Driver,
+  { db, holds, now }: Driver,
   {
     receiptId,
     scope,
@@ -95,6 +96,7 @@ const eraseAgain = (
 ): Promise<unknown> =>
   db.transaction(async (tx) => {
     const at = now()
+    await holds.lock(tx, at)
     const { items } = await planOf(dataSource, { free: scope, retained: [] }, tx, at)
     return erasePage(tx, dataSource, {
       scope,

@@ -46,7 +46,7 @@ export async function planTargetOf(
   holds: EngineDeps['holds'],
   now: Date,
 ): Promise<PlanTarget> {
-  await holds.lock(tx)
+  await holds.lock(tx, now)
   const { fingerprint, ...inForce } = await holds.inForce(tx, 'subject' in scope ? scope.subject : nobody, now)
   if ('part' in scope) {
     const hold = (await holds.projects(tx, [scope.part.project], now)).get(scope.part.project)

@@ -40,7 +40,7 @@ async function lockDueRun({ holds, now }: EngineDeps, tx: Transaction, runId: st
   if (run?.state !== 'done' || run.recheckAt === null || run.recheckAt > now()) return undefined
   const scope = scopeOf(run)
   // Of an erased subject, only the projects are still known.
-  await holds.lock(tx)
+  await holds.lock(tx, now())
   const projects = 'part' in scope ? [scope.part.project] : run.projects
   if ((await holds.projects(tx, projects, now())).size > 0) {
     const recheckAt = new Date(now().getTime() + recheckAgainAfter)

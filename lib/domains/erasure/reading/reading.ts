@@ -380,7 +380,7 @@ const erasePage = (
     const where = { readingId, receiptId, holder: source.name }
     const words = of.get(receiptId)
     const run = words && (await lockedRun(tx, words.runId))
-    await deps.holds.lock(tx)
+    await deps.holds.lock(tx, deps.now())
     const isHeld = (await deps.holds.projects(tx, words?.projects ?? [], deps.now())).size > 0
     if (!run || !words) return
     if (isHeld) {
