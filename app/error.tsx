@@ -4,7 +4,13 @@ import { useTranslations } from 'next-intl'
 import { Button } from '#components/ui/button.tsx'
 import { Page } from '#components/ui/page.tsx'
 
-export default function PageFailed({ error, reset }: { error: Error & { digest?: string }; reset: () => void }) {
+interface PageFailedProps {
+  error: Error & { digest?: string }
+  /** Asks the server for the page again. `reset` would only show the failed answer again. */
+  retry: () => void
+}
+
+export default function PageFailed({ error, retry }: PageFailedProps) {
   const t = useTranslations('failed')
   return (
     <Page width="narrow" title={t('title')} lead={<p>{t('text')}</p>}>
@@ -14,7 +20,7 @@ export default function PageFailed({ error, reset }: { error: Error & { digest?:
         </p>
       )}
       <p>
-        <Button onClick={reset}>{t('again')}</Button>
+        <Button onClick={retry}>{t('again')}</Button>
       </p>
     </Page>
   )

@@ -37,7 +37,7 @@ export default async function FrontPage() {
     <main
       id="content"
       tabIndex={-1}
-      className="mx-auto grid w-full max-w-5xl grow content-start gap-8 px-4 py-8 outline-none sm:px-6 sm:py-12"
+      className="mx-auto grid w-full max-w-5xl grow grid-cols-[minmax(0,1fr)] content-start gap-8 px-4 py-8 outline-none sm:px-6 sm:py-12"
     >
       <div className="grid gap-3">
         <h1 className="text-display font-semibold tracking-tight">{t('title')}</h1>

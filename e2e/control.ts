@@ -23,6 +23,7 @@ export const Order = z.discriminatedUnion('do', [
   z.strictObject({ do: z.literal('work') }),
   z.strictObject({ do: z.literal('sign-in'), email: z.string(), password: z.string() }),
   z.strictObject({ do: z.literal('store'), silentAt: z.enum(['plan', 'erase']).nullable() }),
+  z.strictObject({ do: z.literal('proposals'), areReadable: z.boolean() }),
   z.strictObject({ do: z.literal('encrypt'), thread: z.string() }),
   z.object({ do: z.literal('remember'), thread: z.string(), text: z.string() }),
   z.strictObject({ do: z.literal('down') }),
@@ -53,6 +54,10 @@ export const control = {
   /** Makes the side store unavailable at this stage of an erasure. Null: available. */
   async silence(silentAt: 'plan' | 'erase' | null): Promise<void> {
     await ask({ do: 'store', silentAt })
+  },
+  /** Whether the database lets the application read proposals. If not, their page fails. */
+  async proposals(areReadable: boolean): Promise<void> {
+    await ask({ do: 'proposals', areReadable })
   },
   /** Stores a checkpoint of this thread that only the application can read. */
   async encrypt(thread: string): Promise<void> {

@@ -21,6 +21,8 @@ const DemoCredentials = z.strictObject({
   leaving: z.strictObject({ email: z.string(), password: z.string(), name: z.string() }),
   /** A person without agents, for the journey of the first run. */
   starting: z.strictObject({ email: z.string(), password: z.string(), name: z.string() }),
+  /** A person for the journey by keyboard, which erases the account. */
+  typing: z.strictObject({ email: z.string(), password: z.string(), name: z.string() }),
   /** The password of all demo people. */
   password: z.string(),
   /** The folder of emails, because there is no mail server. */

@@ -8,6 +8,8 @@ import { materialIn } from '../bin/demo/material.ts'
 export interface DemoInstallation {
   /** Contains the database URL. */
   env: Env
+  /** The database URL of the owner of its tables. */
+  ownerUrl: string
   origin: string
   /** The password of all demo people. */
   password: string
@@ -69,7 +71,7 @@ export async function makeDemoInstallation({ port, data }: DemoOptions): Promise
     const told = (await firstRun({ databaseUrl: appUrl, isTerminal: true })).join('\n')
     const { password } = await tellStory({ env, material: materialIn(data ?? dataDir), until: new Date() })
     await built
-    return { env, origin, password, told, remove }
+    return { env, ownerUrl, origin, password, told, remove }
   } catch (error) {
     await remove()
     throw error

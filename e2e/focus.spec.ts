@@ -81,12 +81,21 @@ test('the pages of daily tasks fit a window at 200 % zoom', async ({ browser }) 
     deviceScaleFactor: 2,
   })
   const page = await context.newPage()
-  for (const name of [...(Object.keys(buttons) as (keyof typeof buttons)[]), 'compliance', 'filing'] as const)
+  const more = ['compliance', 'filing', 'deletionLog', 'outbox', 'knowledge', 'tokens', 'stores', 'report'] as const
+  for (const name of [...(Object.keys(buttons) as (keyof typeof buttons)[]), ...more] as const)
     await test.step(name, async () => {
       await page.goto(at[name])
       await alive(page)
       const width = () => page.evaluate(() => document.documentElement.scrollWidth)
       await expect.poll(width, name).toBeLessThanOrEqual(640)
+      // Nobody reads a table sideways: its rows are cards.
+      const sideways = () =>
+        page.evaluate(
+          () =>
+            [...document.querySelectorAll('main :has(> table)')].filter((one) => one.scrollWidth > one.clientWidth + 1)
+              .length,
+        )
+      await expect.poll(sideways, name).toBe(0)
       // Sticky parts must leave room for the content.
       const covered = () =>
         page.evaluate(() =>
@@ -98,4 +107,38 @@ test('the pages of daily tasks fit a window at 200 % zoom', async ({ browser }) 
       await expect.poll(covered, name).toBeLessThan(200)
     })
   await context.close()
+})
+
+/** The spacing that readers may choose (WCAG 1.4.12). */
+const spacing =
+  '* { line-height: 1.5 !important; letter-spacing: 0.12em !important; word-spacing: 0.16em !important } p { margin-bottom: 2em !important }'
+
+test('pages fit 320 pixels, also with wide spacing of letters, words and lines', async ({ browser }) => {
+  const at = await addresses()
+  const views = {
+    nobody: ['home', 'publicForm', 'receipt', 'verify', 'signIn'],
+    person: ['privacy', 'deletion', 'ownReceipts', 'welcome', 'overview'],
+    admin: ['report', 'stores', 'requests', 'request', 'user', 'erasure', 'holds'],
+  } as const
+  for (const who of ['nobody', 'person', 'admin'] as const) {
+    const context = await browser.newContext({
+      viewport: { width: 320, height: 640 },
+      ...(who !== 'nobody' && { storageState: await sessionOf(people[who]) }),
+    })
+    const page = await context.newPage()
+    for (const name of views[who])
+      await test.step(name, async () => {
+        await page.goto(at[name])
+        await alive(page)
+        const width = () => page.evaluate(() => document.documentElement.scrollWidth)
+        await expect.poll(width, name).toBe(320)
+        await page.evaluate((css) => {
+          const sheet = new CSSStyleSheet()
+          sheet.replaceSync(css)
+          document.adoptedStyleSheets.push(sheet)
+        }, spacing)
+        await expect.poll(width, `${name}, spaced`).toBe(320)
+      })
+    await context.close()
+  }
 })

@@ -7,6 +7,7 @@ import { consolePages } from '#lib/http/console-pages.ts'
 import { createListener } from '#lib/http/listener.ts'
 import { runJobs } from '#lib/jobs/runner.ts'
 import { Problem } from '#lib/kernel/problem.ts'
+import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { sideStore, sideStoreDataSource } from '#lib/testing/side-store.ts'
 import { signInForVisit } from '../bin/demo/visits.ts'
 import { Order } from './control.ts'
@@ -19,10 +20,13 @@ import { untilAtRest } from './rest.ts'
  */
 export async function startInstallation({
   env,
+  ownerUrl,
   controlPort,
   hasSideStore = false,
 }: {
   env: Env
+  /** Lets journeys take a right from the application. */
+  ownerUrl?: string
   controlPort: number
   hasSideStore?: boolean
 }) {
@@ -88,6 +92,15 @@ export async function startInstallation({
           if (asked === order.silentAt) throw new Problem('unavailable', 'the store does not answer')
         }
         return {}
+      case 'proposals': {
+        if (ownerUrl === undefined) throw new Error('the owner of the database is not known')
+        const role = `"${new URL(env.DATABASE_URL ?? '').username}"`
+        const change = order.areReadable
+          ? `GRANT SELECT ON approval_proposals TO ${role}`
+          : `REVOKE SELECT ON approval_proposals FROM ${role}`
+        await withConnection(ownerUrl, (owner) => owner.query(change))
+        return {}
+      }
       case 'encrypt':
         await app.db.query(
           undefined,

@@ -201,7 +201,13 @@ test('the lists of an admin stay short on a phone', async ({ browser }) => {
     viewport: { width: 390, height: 844 },
   })
   const page = await context.newPage()
-  const most = { '/admin/retention': 3_000, '/admin/users': 2_000, '/admin/requests': 2_000 }
+  const most: Record<string, number> = { '/admin/retention': 3_000, '/admin/users': 2_000, '/admin/requests': 2_000 }
+  const api = await requestContext(await sessionOf(people.person))
+  const own = z
+    .object({ data: z.object({ account_id: z.string() }) })
+    .parse(await (await api.get('/api/account')).json())
+  await api.dispose()
+  most[`/admin/users/${own.data.account_id}`] = 4_000
   const heights: Record<string, number> = {}
   for (const path of Object.keys(most)) {
     await page.goto(path)

@@ -5,7 +5,7 @@ import { controlPort, credentialsFile, type DemoCredentials, port } from './cred
 import { makeDemoInstallation } from './demo-installation.ts'
 
 // Tests read from a file what the operator would see.
-const { env, password, told, remove } = await makeDemoInstallation({ port })
+const { env, ownerUrl, password, told, remove } = await makeDemoInstallation({ port })
 const { createApp } = await import('#lib/app.ts')
 const { oneTimePassword } = await import('#lib/domains/accounts/passwords.ts')
 const { createAccount } = await import('#lib/domains/accounts/service.ts')
@@ -36,17 +36,20 @@ const credentials: DemoCredentials = {
   person: await makePerson('person@example.org', 'Test Person'),
   leaving: await makePerson('leaving@example.org', 'Leaving Person'),
   starting: await makePerson('starting@example.org', 'Starting Person'),
+  typing: await makePerson('typing@example.org', 'Typing Person'),
   password,
   letters: join(env.KP_DATA_DIR, 'mail'),
 }
 rmSync(credentialsFile, { force: true })
 writeFileSync(credentialsFile, JSON.stringify(credentials), { mode: 0o600, flag: 'wx' })
 // Next keeps the process running after an error, so exit explicitly.
-const installation = await startInstallation({ env, controlPort, hasSideStore: true }).catch(async (error: unknown) => {
-  console.error(error)
-  await remove()
-  process.exit(1)
-})
+const installation = await startInstallation({ env, ownerUrl, controlPort, hasSideStore: true }).catch(
+  async (error: unknown) => {
+    console.error(error)
+    await remove()
+    process.exit(1)
+  },
+)
 
 let isEnding = false
 async function end(): Promise<void> {

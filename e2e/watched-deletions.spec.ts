@@ -90,6 +90,54 @@ test('a deletion that waits for a store says so in every tab, after a reload and
   }
 })
 
+test('a page that slept while its deletion waited shows the present state when it wakes, and then the receipt', async ({
+  browser,
+}) => {
+  const context = await browser.newContext({ baseURL: origin })
+  const page = await context.newPage()
+  // The first stream falls silent after its first event, without an error: its connection did not survive the sleep.
+  await page.addInitScript(() => {
+    let isFirst = true
+    const Stream = window.EventSource
+    window.EventSource = class extends Stream {
+      #isSilent = isFirst
+      #seen = 0
+      constructor(address: string | URL) {
+        super(address)
+        isFirst = false
+      }
+      override set onmessage(listen: ((event: MessageEvent) => void) | null) {
+        this.addEventListener('message', (event) => {
+          if (!this.#isSilent || this.#seen++ === 0) listen?.(event)
+        })
+      }
+    }
+  })
+  await page.clock.install()
+  try {
+    await control.silence('plan')
+    const address = await deletionOf('cleo@example.org')
+    await control.work()
+    await page.goto(address)
+    await expect(places(page)).toContainText('Store not answering since')
+    await alive(page)
+    // A refresh of the page, which follows every 15 s, would show the receipt without the state before it.
+    await page.route('**/settings/privacy/delete?*', (route) =>
+      route.request().headers().rsc === undefined ? route.continue() : route.abort(),
+    )
+    await control.silence(null)
+    await control.advance(1)
+    await page.clock.fastForward('08:00:00')
+    await expect(page.getByText('nothing found').first()).toBeVisible()
+    await page.unroute('**/settings/privacy/delete?*')
+    await page.clock.fastForward(60_000)
+    await expect(page).toHaveURL(/\/receipts\/rcpt_\w+$/)
+  } finally {
+    await control.silence(null)
+    await context.close()
+  }
+})
+
 test('a legal hold that is set while the confirmation is open keeps the data, and the page says so', async ({
   browser,
 }) => {

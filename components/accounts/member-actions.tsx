@@ -17,7 +17,7 @@ export function MemberActions({ member, isSending, onResend, onWithdraw, onFile 
   const { name, state, role } = member
   const isInvited = state === 'invited' && (role === 'person' || role === 'manager')
   return (
-    <span className="flex flex-wrap justify-end gap-2 max-sm:justify-start">
+    <span className="flex flex-wrap justify-end gap-2 as-cards:justify-start">
       {isInvited && (
         <>
           <Button

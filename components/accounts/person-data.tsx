@@ -1,4 +1,5 @@
 import { useFormatter, useTranslations } from 'next-intl'
+import type { ReactNode } from 'react'
 import { useSentences } from '#components/audit/sentences.ts'
 import { requestTones } from '#components/requests/request-tones.ts'
 import { dataNamesIn } from '#components/stores/data-names.ts'
@@ -15,7 +16,27 @@ import { ReaderTable } from './reader-table.tsx'
 export type PersonData = Output<typeof readPerson>['data']
 type Requests = Output<typeof listAllRequests>
 
-/** Where data about the person is, with the number of items by category. */
+/** Rows of a list that are shown at once; the others are folded. */
+const shownRows = 5
+
+/** A list of which only the first rows are open. `list` renders some of the rows. */
+function Shortened<T>({ rows, list }: { rows: readonly T[]; list(rows: readonly T[]): ReactNode }) {
+  const t = useTranslations('person')
+  const rest = rows.slice(shownRows)
+  return (
+    <>
+      {list(rows.slice(0, shownRows))}
+      {rest.length > 0 && (
+        <details className="grid gap-3">
+          <summary className="min-h-6 w-fit cursor-pointer text-quiet">{t('more', { count: rest.length })}</summary>
+          {list(rest)}
+        </details>
+      )}
+    </>
+  )
+}
+
+/** Where data about the person is. A place opens to the number of items by category. */
 function Held({ held }: Pick<PersonData, 'held'>) {
   const t = useTranslations('person.held')
   const format = useFormatter()
@@ -25,18 +46,16 @@ function Held({ held }: Pick<PersonData, 'held'>) {
     <Section id="held" title={t('title')} lead={t('summary', { count: total })}>
       <div className="gap-3 sm:columns-2">
         {[...Map.groupBy(held, ({ store }) => store)].map(([store, lines]) => (
-          <section
-            key={store}
-            aria-label={names.place(store)}
-            className="mb-3 grid break-inside-avoid gap-1 rounded-box border border-line bg-raised px-4 py-3"
-          >
-            <h3 className="flex justify-between gap-2 font-semibold">
-              <span>{names.place(store)}</span>
-              <span className="text-quiet tabular-nums">
-                {format.number(lines.reduce((sum, { count }) => sum + count, 0))}
+          <details key={store} className="mb-3 break-inside-avoid rounded-box border border-line bg-raised">
+            <summary className="cursor-pointer px-4 py-3">
+              <span className="inline-flex w-[calc(100%-1.5rem)] flex-wrap justify-between gap-x-3 align-top">
+                <span className="font-semibold">{names.place(store)}</span>
+                <span className="text-quiet tabular-nums">
+                  {t('place', { count: lines.reduce((sum, { count }) => sum + count, 0), categories: lines.length })}
+                </span>
               </span>
-            </h3>
-            <ul className="text-sm">
+            </summary>
+            <ul className="px-4 pb-3 text-sm">
               {lines
                 .toSorted((one, other) => other.count - one.count)
                 .map(({ holder, count }) => (
@@ -46,7 +65,7 @@ function Held({ held }: Pick<PersonData, 'held'>) {
                   </li>
                 ))}
             </ul>
-          </section>
+          </details>
         ))}
       </div>
       <p className="text-sm text-quiet">{t('counts')}</p>
@@ -67,17 +86,24 @@ function PersonRequests({ requests, accountId }: { requests: Requests; accountId
       {requests.data.length === 0 ? (
         <p className="text-quiet">{t('none')}</p>
       ) : (
-        <ul className="divide-y divide-line border-y border-line">
-          {requests.data.map(({ id, kinds, state, received_at }) => (
-            <li key={id} className="flex flex-wrap items-center gap-x-3 gap-y-1 py-2">
-              <TextLink href={`/admin/requests/${id}`}>{list(kinds.map((kind) => names(`kinds.${kind}`)))}</TextLink>
-              <Badge tone={requestTones[state]}>{names(`states.${state}`)}</Badge>
-              <span className="grow text-right text-sm text-quiet">
-                <Time at={received_at} show="relative" />
-              </span>
-            </li>
-          ))}
-        </ul>
+        <Shortened
+          rows={requests.data}
+          list={(rows) => (
+            <ul className="divide-y divide-line border-y border-line">
+              {rows.map(({ id, kinds, state, received_at }) => (
+                <li key={id} className="flex flex-wrap items-center gap-x-3 gap-y-1 py-2">
+                  <TextLink href={`/admin/requests/${id}`}>
+                    {list(kinds.map((kind) => names(`kinds.${kind}`)))}
+                  </TextLink>
+                  <Badge tone={requestTones[state]}>{names(`states.${state}`)}</Badge>
+                  <span className="grow text-right text-sm text-quiet">
+                    <Time at={received_at} show="relative" />
+                  </span>
+                </li>
+              ))}
+            </ul>
+          )}
+        />
       )}
     </Section>
   )
@@ -95,23 +121,28 @@ function Changes({ changes, accountId }: { changes: PersonData['changes']; accou
       {changes.length === 0 ? (
         <p className="text-quiet">{t('none')}</p>
       ) : (
-        <ol className="divide-y divide-line border-y border-line">
-          {changes.map((act) => {
-            const [first] = act.parts
-            if (!first) return null
-            return (
-              <li
-                key={first.entry.id}
-                className="grid grid-cols-[minmax(0,1fr)_auto] items-baseline gap-x-4 py-2 wrap-anywhere"
-              >
-                <span>{sentenceOf(first, act)}</span>
-                <span className="text-sm text-quiet">
-                  <Time at={first.entry.timestamp} show="relative" />
-                </span>
-              </li>
-            )
-          })}
-        </ol>
+        <Shortened
+          rows={changes}
+          list={(acts) => (
+            <ol className="divide-y divide-line border-y border-line">
+              {acts.map((act) => {
+                const [first] = act.parts
+                if (!first) return null
+                return (
+                  <li
+                    key={first.entry.id}
+                    className="grid grid-cols-[minmax(0,1fr)_auto] items-baseline gap-x-4 py-2 wrap-anywhere"
+                  >
+                    <span>{sentenceOf(first, act)}</span>
+                    <span className="text-sm text-quiet">
+                      <Time at={first.entry.timestamp} show="relative" />
+                    </span>
+                  </li>
+                )
+              })}
+            </ol>
+          )}
+        />
       )}
     </Section>
   )
@@ -125,7 +156,7 @@ export function PersonData({ data, requests, accountId }: { data: PersonData; re
       <PersonRequests requests={requests} accountId={accountId} />
       <Held held={data.held} />
       <Section id="readers" title={t('readers.title')} lead={t('readers.text')}>
-        <ReaderTable readers={data.readers} />
+        <Shortened rows={data.readers} list={(readers) => <ReaderTable readers={readers} />} />
       </Section>
       <Changes changes={data.changes} accountId={accountId} />
     </>

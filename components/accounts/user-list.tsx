@@ -33,7 +33,7 @@ function useColumns(): ShownColumn<User>[] {
       cell: (user) => (
         <>
           <TextLink href={addressOf(user)}>{user.name}</TextLink>
-          <span className="block font-normal text-quiet max-sm:text-sm">{user.email}</span>
+          <span className="block font-normal text-quiet as-cards:text-sm">{user.email}</span>
         </>
       ),
     },

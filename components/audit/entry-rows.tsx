@@ -15,17 +15,18 @@ const clock = {
 } as const
 
 export const frame = 'h-[70dvh] min-h-96 rounded-box border border-line bg-raised text-sm'
-export const tableLook = 'w-full table-fixed border-collapse max-sm:block'
+export const tableLook = 'w-full table-fixed border-collapse as-cards:block'
 /** The height must equal `rowHeights` of the scroller, regardless of the content. */
-export const rowLook = 'relative border-b border-line max-sm:grid max-sm:h-19 max-sm:content-center max-sm:px-3 sm:h-9'
-const cellLook = 'truncate font-normal text-left sm:px-3'
+export const rowLook =
+  'relative border-b border-line as-cards:grid as-cards:h-19 as-cards:content-center as-cards:px-3 as-table:h-9'
+const cellLook = 'truncate font-normal text-left as-table:px-3'
 const widths = { time: 'w-44', what: '', more: 'w-32' }
 const titles = ['time', 'what', 'more'] as const
 
 export function Head() {
   const t = useTranslations('audit.columns')
   return (
-    <thead className="max-sm:sr-only">
+    <thead className="as-cards:sr-only">
       <tr className="h-9">
         {titles.map((name) => (
           <th
@@ -60,17 +61,17 @@ export function ActCells({ act, onOpen }: { act: ListedAct; onOpen: () => void }
       >
         {format.dateTime(new Date(timestamp), clock)}
       </td>
-      <th scope="row" className={clsx(cellLook, 'max-sm:whitespace-normal')}>
+      <th scope="row" className={clsx(cellLook, 'as-cards:whitespace-normal')}>
         <button
           type="button"
           onClick={onOpen}
           title={[sentence, ...others.map((part) => sentenceOf(part, act))].join('\n')}
-          className="max-w-full truncate text-left underline-offset-3 max-sm:line-clamp-2 max-sm:whitespace-normal after:absolute after:inset-0 after:cursor-pointer hover:underline"
+          className="max-w-full truncate text-left underline-offset-3 as-cards:line-clamp-2 as-cards:whitespace-normal after:absolute after:inset-0 after:cursor-pointer hover:underline"
         >
           {sentence}
         </button>
       </th>
-      <td className={clsx(cellLook, 'text-quiet max-sm:hidden')}>
+      <td className={clsx(cellLook, 'text-quiet as-cards:hidden')}>
         {act.count > 1 && t('entries', { count: act.count })}
       </td>
     </>
@@ -84,7 +85,7 @@ export function FirstRows({ acts, onOpen }: { acts: readonly ListedAct[]; onOpen
     <div className={clsx(frame, 'overflow-hidden')}>
       <table aria-label={t('table')} className={tableLook}>
         <Head />
-        <tbody className="max-sm:block">
+        <tbody className="as-cards:block">
           {acts.slice(0, 25).map((act, index) => (
             <tr key={act.parts[0]?.entry.id} className={rowLook}>
               <ActCells act={act} onOpen={() => onOpen(index)} />

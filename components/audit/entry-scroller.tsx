@@ -12,7 +12,8 @@ const mostWithin = 200_000
 const shift = mostWithin / 2
 const rowHeights = { wide: 36, narrow: 76 }
 
-const phone = '(max-width: 639px)'
+/** As the variant `as-cards` of globals.css. */
+const phone = 'screen and (width < 48rem)'
 const useIsNarrow = () =>
   useSyncExternalStore(
     (changed) => {
@@ -82,7 +83,7 @@ export function EntryRows({ view, count, isWhole, cursor, opened, onOpen }: Entr
     <div ref={scroller} data-audit-rows className={clsx(frame, 'overflow-y-auto overscroll-contain [contain:strict]')}>
       <table aria-label={t('table')} aria-rowcount={isWhole ? count + 1 : -1} className={tableLook}>
         <Head />
-        <tbody className="max-sm:block">
+        <tbody className="as-cards:block">
           {above > 0 && <Gap height={above} />}
           {rows.map(({ index }) => {
             const at = base + index
@@ -111,7 +112,7 @@ export function EntryRows({ view, count, isWhole, cursor, opened, onOpen }: Entr
 
 /** Fills the height of rows that are not rendered. */
 const Gap = ({ height }: { height: number }) => (
-  <tr aria-hidden className="max-sm:block" style={{ height }}>
+  <tr aria-hidden className="as-cards:block" style={{ height }}>
     <td colSpan={3} className="p-0" />
   </tr>
 )

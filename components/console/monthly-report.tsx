@@ -24,11 +24,11 @@ function Kinds({ kinds }: { kinds: Report['requests']['kinds'] }) {
     <table className="w-full">
       <thead>
         <tr className="border-b border-line text-left text-sm text-quiet">
-          <th scope="col" className="py-1 font-normal">
+          <th scope="col" className="py-1 font-normal hyphens-auto wrap-anywhere">
             {t('kind')}
           </th>
           {numbers.map((name) => (
-            <th key={name} scope="col" className="py-1 pl-3 text-right font-normal">
+            <th key={name} scope="col" className="py-1 pl-3 text-right font-normal hyphens-auto wrap-anywhere">
               {t(name)}
             </th>
           ))}
@@ -37,7 +37,7 @@ function Kinds({ kinds }: { kinds: Report['requests']['kinds'] }) {
       <tbody>
         {kinds.map((kind) => (
           <tr key={kind.kind} className="border-b border-line last:border-0">
-            <th scope="row" className="py-1.5 text-left font-normal">
+            <th scope="row" className="py-1.5 text-left font-normal hyphens-auto wrap-anywhere">
               {nameOf(kind.kind)}
             </th>
             {numbers.map((name) => (

@@ -12,6 +12,7 @@ import { useRouter } from 'next/navigation'
 import { useRef } from 'react'
 import { askForApproval } from '#components/approvals/proposing.ts'
 import { useApprovalMode } from '#components/ui/approval-mode.tsx'
+import type { QueryProblem } from '#components/ui/problem-alert.tsx'
 import { type Endpoint, type ProblemDocument, type RequestInput, RequestRefused, request } from '#lib/client/request.ts'
 import type { OperationShape, Output } from '#lib/kernel/operation.ts'
 import { refetch } from './refetch.ts'
@@ -53,7 +54,9 @@ export function useApiQuery<O extends OperationShape>(
       refetchInterval: typeof every === 'number' ? every : ({ state }) => every(state.data),
     }),
   })
-  return { ...query, problem: problemOf(query.error) }
+  const problem = problemOf(query.error)
+  const retry = { again: () => void query.refetch(), isAsking: query.isFetching }
+  return { ...query, problem: problem && ({ ...problem, retry } satisfies QueryProblem) }
 }
 
 /** The shape of every list page of the API. */

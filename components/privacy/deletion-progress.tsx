@@ -12,6 +12,9 @@ const soon = 2_000
 const later = 15_000
 /** After this time the page asks less often. */
 const patience = 120_000
+/** Milliseconds between two looks at the clock, and the gap that means that the device slept. */
+const beat = 2_000
+const asleep = 20_000
 /** Milliseconds for which the result stays visible before the receipt replaces it. */
 const resultShown = 2_000
 
@@ -25,6 +28,24 @@ async function progressOf(receiptId: string | undefined): Promise<ErasureProgres
 }
 
 /**
+ * Counts how often the device or the page slept. The connection of a stream may be dead after a sleep, and the browser does not learn of it
+ * as long as nothing is sent.
+ */
+function useWakes(): number {
+  const [wakes, setWakes] = useState(0)
+  useEffect(() => {
+    let last = Date.now()
+    const timer = setInterval(() => {
+      const now = Date.now()
+      if (now - last > asleep) setWakes((count) => count + 1)
+      last = now
+    }, beat)
+    return () => clearInterval(timer)
+  }, [])
+  return wakes
+}
+
+/**
  * Shows a deletion while it runs: each place with its remaining records, the second search, and the seal. It then asks the server, which
  * redirects to the receipt. Where the events do not arrive, the page asks for the progress. `receiptId`: the id that the receipt
  * will have, if it is known.
@@ -35,7 +56,9 @@ export function DeletionProgress({ receiptId, isSlow = false }: { receiptId: str
   const [progress, setProgress] = useState<ErasureProgress>()
   const [isFollowed, setFollowed] = useState(false)
   const isOver = progress?.state === 'done'
+  const wakes = useWakes()
 
+  // biome-ignore lint/correctness/useExhaustiveDependencies: after a sleep the events come from a new connection, which begins with the present progress
   useEffect(() => {
     if (receiptId === undefined || isOver) return
     const events = new EventSource(`/v1/receipts/${receiptId}/progress/events`)
@@ -46,7 +69,7 @@ export function DeletionProgress({ receiptId, isSlow = false }: { receiptId: str
     // A browser connects again after a lost connection or ten minutes. It does not after a refusal.
     events.onerror = () => setFollowed(false)
     return () => events.close()
-  }, [receiptId, isOver])
+  }, [receiptId, isOver, wakes])
 
   // Once after the result was visible, and then now and then: before the start, somebody may cancel the deletion elsewhere.
   useEffect(() => {

@@ -99,7 +99,7 @@ export function useAgentColumns(): ShownColumn<TieredAgent>[] {
       numeric: true,
       value: ({ use }) => sumOf(use.last_24h),
       cell: ({ use }) => (
-        <span className="flex items-center justify-end gap-3 max-sm:justify-start">
+        <span className="flex items-center justify-end gap-3 as-cards:justify-start">
           {sumOf(use.last_24h) > 0 && (
             <Sparkline values={use.hours} label={t('spark', { most: Math.max(...use.hours) })} />
           )}

@@ -4,7 +4,7 @@ import type { ComponentProps } from 'react'
 import { PageLink } from './page-link.tsx'
 
 const look = cva(
-  'inline-flex items-center justify-center gap-2 rounded-lg font-medium whitespace-nowrap motion-safe:transition-colors duration-100 disabled:cursor-not-allowed disabled:opacity-60 aria-disabled:opacity-60',
+  'inline-flex items-center justify-center gap-2 rounded-lg font-medium whitespace-nowrap max-[22rem]:whitespace-normal motion-safe:transition-colors duration-100 disabled:cursor-not-allowed disabled:opacity-60 aria-disabled:opacity-60',
   {
     variants: {
       tone: {

@@ -18,7 +18,7 @@ export function CopyableId({ id, what, longest = 24, className }: CopyableIdProp
       <code title={id} className="font-mono text-[0.8125rem] wrap-anywhere">
         {isLong ? (
           <>
-            <span aria-hidden className="whitespace-nowrap print:hidden">
+            <span aria-hidden className="whitespace-nowrap max-[22rem]:whitespace-normal print:hidden">
               {id.slice(0, Math.max(6, longest - 10))}…{id.slice(-6)}
             </span>
             <span className="sr-only print:not-sr-only">{id}</span>

@@ -4,10 +4,16 @@ import { usePathname } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import type { ProblemDocument } from '#lib/client/request.ts'
 import { Alert } from './alert.tsx'
+import { Button } from './button.tsx'
 import { PlainLink } from './text-link.tsx'
 
-/** A refusal in the reader's language: what happened, what to do, and the request id for support. */
-export function ProblemAlert({ problem }: { problem: ProblemDocument }) {
+/** The problem of a query, which can be asked again. */
+export interface QueryProblem extends ProblemDocument {
+  retry?: { again: () => void; isAsking: boolean }
+}
+
+/** A refusal in the reader's language: what happened, what to do, and the request id for support. Offers to ask a failed query again. */
+export function ProblemAlert({ problem }: { problem: QueryProblem }) {
   const t = useTranslations('problems')
   const common = useTranslations('common')
   const path = usePathname()
@@ -37,6 +43,13 @@ export function ProblemAlert({ problem }: { problem: ProblemDocument }) {
       {problem.instance && (
         <p className="text-sm text-quiet">
           {common('requestId')} <code className="font-mono">{problem.instance}</code>
+        </p>
+      )}
+      {problem.retry && !isOurs && (
+        <p>
+          <Button tone="plain" size="small" aria-disabled={problem.retry.isAsking} onClick={problem.retry.again}>
+            {common(problem.retry.isAsking ? 'busy' : 'again')}
+          </Button>
         </p>
       )}
     </Alert>

@@ -56,16 +56,16 @@ export function TableGrid<Row>(props: TableGridProps<Row>) {
     <div
       ref={place}
       // Positioned, so that hidden texts in its cells scroll with it and do not widen the page.
-      className={clsx(isOverflowing && 'relative sm:overflow-x-auto')}
+      className={clsx(isOverflowing && 'relative as-table:overflow-x-auto')}
       {...(isOverflowing && { role: 'group', tabIndex: 0, 'aria-label': label })}
     >
       <table
         aria-label={label}
         aria-busy={isLoading || undefined}
-        className="w-full border-collapse text-sm max-sm:block"
+        className="w-full border-collapse text-sm as-cards:block"
       >
         <TableHead {...props} selection={selection} areAllChosen={areAllChosen} isSticky={!isOverflowing} />
-        <tbody className="max-sm:block">
+        <tbody className="as-cards:block">
           {isLoading
             ? skeletonRows.map((key) => (
                 <tr key={key} className="border-b border-line">

@@ -45,10 +45,14 @@ export function TableHead<Row>({
 }: TableHeadProps<Row>) {
   const t = useTranslations('common')
   // A collapsed border does not move with a sticky cell.
-  const cell = clsx('bg-paper py-1.5 shadow-[inset_0_-1px_var(--line)]', isSticky && 'sm:sticky sm:top-12 sm:z-10')
+  const cell = clsx(
+    'bg-paper py-1.5 shadow-[inset_0_-1px_var(--line)]',
+    isSticky && 'as-table:sticky as-table:top-12 as-table:z-10',
+  )
   return (
-    <thead className="max-sm:sr-only">
-      <tr>
+    // Cards have no header row; its controls appear while one of them has the focus.
+    <thead className="as-cards:block as-cards:not-focus-within:sr-only">
+      <tr className="as-cards:flex as-cards:flex-wrap as-cards:gap-x-4">
         {selection && (
           <th scope="col" className={clsx(cell, 'w-9 pr-2 text-left')}>
             <label className="inline-flex size-6 items-center justify-center">

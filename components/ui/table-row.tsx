@@ -20,7 +20,7 @@ interface TableRowProps<Row> {
   isCurrent: boolean
   density: TableDensity
 }
-const minWidths = { short: 'sm:min-w-20', medium: 'sm:min-w-36', long: 'sm:min-w-64' }
+const minWidths = { short: 'as-table:min-w-20', medium: 'as-table:min-w-36', long: 'as-table:min-w-64' }
 
 /** A row of a table. On a phone it is a block: the name with what stands beside it, then the other facts in as few lines as they need. */
 export function TableRow<Row>({
@@ -37,23 +37,23 @@ export function TableRow<Row>({
 }: TableRowProps<Row>) {
   const t = useTranslations('common')
   const hasBeside = columns.some(({ phone }) => phone === 'beside')
-  const padding = density === 'compact' ? 'sm:py-1' : 'sm:py-2'
+  const padding = density === 'compact' ? 'as-table:py-1' : 'as-table:py-2'
   return (
     <tr
       data-row={index}
       data-opens={isOpenable ? '' : undefined}
       onClick={onFollow}
       className={clsx(
-        'border-b border-line align-top max-sm:relative max-sm:flex max-sm:flex-wrap max-sm:items-center max-sm:gap-x-3 max-sm:gap-y-0.5 max-sm:py-1.5',
-        density === 'compact' ? 'sm:h-8' : 'sm:h-9',
+        'border-b border-line align-top as-cards:relative as-cards:flex as-cards:flex-wrap as-cards:items-center as-cards:gap-x-3 as-cards:gap-y-0.5 as-cards:py-1.5',
+        density === 'compact' ? 'as-table:h-8' : 'as-table:h-9',
         isOpenable && 'cursor-pointer hover:bg-sunken',
-        selection && 'max-sm:pr-8',
+        selection && 'as-cards:pr-8',
         selection?.chosen.has(id) && 'bg-accent-wash',
         isCurrent && 'outline-2 -outline-offset-2 outline-accent',
       )}
     >
       {selection && (
-        <td className={clsx('max-sm:absolute max-sm:top-1.5 max-sm:right-0 sm:pr-2', padding)}>
+        <td className={clsx('as-cards:absolute as-cards:top-1.5 as-cards:right-0 as-table:pr-2', padding)}>
           <label className="inline-flex size-6 items-center justify-center">
             <input
               type="checkbox"
@@ -65,7 +65,7 @@ export function TableRow<Row>({
           </label>
         </td>
       )}
-      {hasBeside && <td aria-hidden className="basis-full p-0 max-sm:order-2 sm:hidden" />}
+      {hasBeside && <td aria-hidden className="basis-full p-0 as-cards:order-2 as-table:hidden" />}
       {columns.map(({ key, title, value, cell = value, numeric, main, isTitleHidden, minWidth, phone }) => {
         const Cell = main ? 'th' : 'td'
         return (
@@ -73,29 +73,31 @@ export function TableRow<Row>({
             key={key}
             {...(main && { scope: 'row' as const })}
             className={clsx(
-              'pr-5 last:pr-0 max-sm:pr-0',
-              phone === 'hidden' ? 'max-sm:hidden' : 'max-sm:flex max-sm:gap-1.5 max-sm:has-[>div:empty]:hidden',
-              phone === 'beside' && 'max-sm:order-1',
-              !main && phone !== 'beside' && 'max-sm:order-3',
+              'pr-5 last:pr-0 as-cards:pr-0',
+              phone === 'hidden'
+                ? 'as-cards:hidden'
+                : 'as-cards:flex as-cards:gap-1.5 as-cards:has-[>div:empty]:hidden',
+              phone === 'beside' && 'as-cards:order-1',
+              !main && phone !== 'beside' && 'as-cards:order-3',
               padding,
-              numeric ? 'tabular-nums sm:text-right' : 'text-left',
+              numeric ? 'tabular-nums as-table:text-right' : 'text-left',
               main
                 ? clsx(
-                    'font-medium max-sm:text-base max-sm:leading-snug',
-                    hasBeside ? 'max-sm:min-w-0 max-sm:flex-auto' : 'max-sm:basis-full',
+                    'font-medium as-cards:text-base as-cards:leading-snug',
+                    hasBeside ? 'as-cards:min-w-0 as-cards:flex-auto' : 'as-cards:basis-full',
                   )
                 : 'font-normal',
             )}
           >
             {!main && !isTitleHidden && phone === undefined && (
-              <span aria-hidden className="shrink-0 text-quiet sm:hidden">
+              <span aria-hidden className="shrink-0 text-quiet as-table:hidden">
                 {title}
               </span>
             )}
             <div
               className={clsx(
-                'min-w-0 max-w-full max-sm:wrap-anywhere sm:max-w-md sm:wrap-break-word',
-                numeric && 'sm:ml-auto',
+                'min-w-0 max-w-full as-cards:wrap-anywhere as-table:max-w-md as-table:wrap-break-word',
+                numeric && 'as-table:ml-auto',
                 minWidth && minWidths[minWidth],
               )}
             >
