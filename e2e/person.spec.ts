@@ -207,7 +207,7 @@ test('the lists of an admin stay short on a phone', async ({ browser }) => {
     .object({ data: z.object({ account_id: z.string() }) })
     .parse(await (await api.get('/api/account')).json())
   await api.dispose()
-  most[`/admin/users/${own.data.account_id}`] = 4_000
+  most[`/admin/users/${own.data.account_id}`] = 4_500
   const heights: Record<string, number> = {}
   for (const path of Object.keys(most)) {
     await page.goto(path)
