@@ -11,6 +11,10 @@ export const longestSearch = 600_000
 export const timeFor = ({ isShared }: Pick<DataSource, 'isShared'>): { longest?: number } =>
   isShared ? { longest: longestSearch } : {}
 
+/** Whether a data source erases and verifies with the words of the run. */
+export const needsWords = ({ isShared, comparesWords }: Pick<DataSource, 'isShared' | 'comparesWords'>): boolean =>
+  isShared === true || comparesWords === true
+
 /** A run of erased words in another text: UTF-16 offsets (`end` exclusive) and the run's fingerprint. */
 export interface ErasedRunMatch {
   run: number
@@ -180,6 +184,8 @@ export interface DataSource {
   store: string
   /** Other applications write to its store and bypass the fences: it is searched again a day after the erasure. */
   isShared?: true
+  /** It removes erased words from texts of others in our own database: like a shared store, it erases and verifies with the words of the run. */
+  comparesWords?: true
   /**
    * The maximum number of items per transaction: fewer if a page of the usual size would take too long, more if each page searches the
    * whole store.

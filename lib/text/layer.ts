@@ -349,13 +349,64 @@ function escapedLike(
   return forms.size === 0 ? by : by.replaceAll(/[^\p{L}\p{N} ]/gu, (character) => forms.get(character) ?? character)
 }
 
+/** The name of a property as a program reads it. */
+function decodedKey(raw: string): string {
+  if (!raw.includes('\\')) return raw
+  try {
+    return String(JSON.parse(`"${raw}"`))
+  } catch {
+    return raw
+  }
+}
+/** The name of a property of which nothing remains. Only letters, so that it is valid in every encoding. */
+export const erasedKey = 'erased'
 /**
- * Translates replacements in the decoded text to replacements in the base. Tags and other structure inside a replaced span remain.
- * Undefined if the name of a property would have to be changed.
+ * Replacements in the base of a layer, such that a changed name of a property is not empty and differs from all other names in the text:
+ * otherwise a program that reads the value would lose one of the properties. Equal names remain equal.
  */
-export function replacementsBelow(layer: Layer, replacements: readonly Replacement[]): Replacement[] | undefined {
+function withDistinctKeys(layer: Layer, replacements: Replacement[]): Replacement[] {
+  const { base, kinds, baseStarts, baseEnds, count } = layer
+  const spans: Span[] = []
+  for (let at = 0; at < count; at++)
+    if (kinds[at] === key) spans.push({ start: baseStarts[at] ?? 0, end: baseEnds[at] ?? 0 })
+  spans.sort((one, other) => one.start - other.start)
+  const found: Replacement[] = []
+  const taken = new Set<string>()
+  const changed: { span: Span; cuts: Replacement[] }[] = []
+  let next = 0
+  for (const span of spans) {
+    const cuts: Replacement[] = []
+    for (; next < replacements.length; next++) {
+      const one = replacements[next]
+      if (!one || one.start >= span.end) break
+      if (one.end <= span.start) found.push(one)
+      else cuts.push(one)
+    }
+    if (cuts.length > 0) changed.push({ span, cuts })
+    else taken.add(decodedKey(base.slice(span.start, span.end)))
+  }
+  for (const one of replacements.slice(next)) found.push(one)
+  const given = new Map<string, string>()
+  for (const { span, cuts } of changed) {
+    const raw = base.slice(span.start, span.end)
+    const own = cuts.map((one) => ({ ...one, start: one.start - span.start, end: one.end - span.start }))
+    const cut = applyReplacements(raw, own).trim()
+    const rest = /[\p{L}\p{N}]/u.test(cut) ? cut : erasedKey
+    const id = JSON.stringify([decodedKey(raw), rest])
+    let name = given.get(id) ?? rest
+    if (!given.has(id)) for (let n = 2; taken.has(decodedKey(name)); n++) name = `${rest} ${n}`
+    given.set(id, name)
+    taken.add(decodedKey(name))
+    found.push({ ...span, text: name })
+  }
+  return mergeReplacements(found)
+}
+
+/** Translates replacements in the decoded text to replacements in the base. Tags and other structure inside a replaced span remain. */
+export function replacementsBelow(layer: Layer, replacements: readonly Replacement[]): Replacement[] {
   const { kinds, starts, baseStarts, baseEnds, count, text, coders } = layer
   const found: Replacement[] = []
+  let isOfKeys = false
   const inside = new Map<number, Replacement[]>()
   for (const { start, end, text: by } of replacements) {
     let rest = escapedLike(layer, { start, end }, by)
@@ -366,7 +417,6 @@ export function replacementsBelow(layer: Layer, replacements: readonly Replaceme
       const [base, baseEnd] = [baseStarts[at] ?? 0, baseEnds[at] ?? 0]
       if (kind === dropped && first > start) found.push({ start: base, end: baseEnd, text: '' })
       if (isBetween(kind) || kind === dropped || next <= start) continue
-      if (kind === key) return undefined
       const [from, to] = [Math.max(start, first), Math.min(end, next)]
       if (kind === coded) {
         const own = inside.get(at) ?? []
@@ -379,6 +429,9 @@ export function replacementsBelow(layer: Layer, replacements: readonly Replaceme
         if (from > start && isBetween(kinds[at - 1])) while (cutFrom < cutTo && isSpace(layer.base, cutFrom)) cutFrom++
         if (cutFrom === cutTo) continue
         found.push({ start: cutFrom, end: cutTo, text: rest })
+      } else if (kind === key) {
+        found.push({ start: base + from - first, end: base + to - first, text: rest })
+        isOfKeys = true
       } else found.push({ start: base, end: baseEnd, text: rest })
       rest = ''
       isFirst = false
@@ -391,7 +444,8 @@ export function replacementsBelow(layer: Layer, replacements: readonly Replaceme
     const cut = applyReplacements(text.slice(first, next), cuts)
     found.push({ start: baseStarts[at] ?? 0, end: baseEnds[at] ?? 0, text: coders.get(at)?.(cut, cuts) ?? '' })
   }
-  return mergeReplacements(found)
+  const merged = mergeReplacements(found)
+  return isOfKeys ? withDistinctKeys(layer, merged) : merged
 }
 
 const isSpace = (text: string, at: number): boolean => text.charCodeAt(at) <= 32
@@ -406,14 +460,15 @@ export function structureIn({ kinds, baseStarts, baseEnds, count, newFrom }: Lay
   return found
 }
 
-/** Limits replacements in the base of a layer to its texts: tags and the structure of JSON remain. Undefined as above. */
-export function withoutStructure(layer: Layer, replacements: readonly Replacement[]): Replacement[] | undefined {
+/** Limits replacements in the base of a layer to its texts: tags and the structure of JSON remain. */
+export function withoutStructure(layer: Layer, replacements: readonly Replacement[]): Replacement[] {
   if (!layer.hasStructure) return [...replacements]
   const { kinds, baseStarts, baseEnds, count } = layer
   const order = Array.from({ length: count }, (_, at) => at).sort(
     (one, other) => (baseStarts[one] ?? 0) - (baseStarts[other] ?? 0),
   )
   const found: Replacement[] = []
+  let isOfKeys = false
   const sorted = mergeReplacements(replacements)
   const used = new Set<Replacement>()
   let from = 0
@@ -426,11 +481,12 @@ export function withoutStructure(layer: Layer, replacements: readonly Replacemen
       if (!one || one.start >= end) break
       const [first, last] = [Math.max(one.start, start), Math.min(one.end, end)]
       if (first >= last) continue
-      if (kind === key) return undefined
+      isOfKeys ||= kind === key
       const isWhole = kind === unit || kind === coded
       found.push({ start: isWhole ? start : first, end: isWhole ? end : last, text: used.has(one) ? '' : one.text })
       used.add(one)
     }
   }
-  return mergeReplacements(found)
+  const merged = mergeReplacements(found)
+  return isOfKeys ? withDistinctKeys(layer, merged) : merged
 }

@@ -328,7 +328,7 @@ function withLabels(views: TextViews, span: FoundSpan): FoundSpan[] {
   const layer = views.layers[depth - 1]
   if (layer?.isReading !== true) return [span]
   const below: Span[] = []
-  for (const one of replacementsBelow(layer, [{ start, end, text: '' }]) ?? []) {
+  for (const one of replacementsBelow(layer, [{ start, end, text: '' }])) {
     const last = below.at(-1)
     // A hyphen that was dropped between two parts of a word.
     if (last?.end === one.start) last.end = one.end
@@ -355,9 +355,9 @@ export function structureOf(text: string, depth: number): Span[] {
 
 /**
  * Translates found spans to replacements in the text itself: escapes are cut as a whole, Base64 is encoded again, tags and the structure
- * of JSON remain. Undefined if the name of a property would have to be changed.
+ * of JSON remain, and names of properties stay distinct.
  */
-export function replacementsOf(text: string, spans: readonly FoundSpan[], by = ''): Replacement[] | undefined {
+export function replacementsOf(text: string, spans: readonly FoundSpan[], by = ''): Replacement[] {
   const { layers } = viewsOf(text)
   const byDepth = new Map<number, Replacement[]>()
   for (const { start, end, view } of spans) {
@@ -372,11 +372,8 @@ export function replacementsOf(text: string, spans: readonly FoundSpan[], by = '
     if (carried.length === 0) continue
     const above = layers[depth]
     const limited = above ? withoutStructure(above, carried) : carried
-    if (limited === undefined) return undefined
     const layer = layers[depth - 1]
-    const below = layer ? replacementsBelow(layer, limited) : limited
-    if (below === undefined) return undefined
-    carried = below
+    carried = layer ? replacementsBelow(layer, limited) : limited
   }
   return carried
 }
@@ -394,7 +391,6 @@ export function editText(text: string, find: (text: string) => readonly FoundSpa
     const spans = find(rest)
     if (spans.length === 0) return rest
     const replacements = replacementsOf(rest, maxDecoded(rest, spans), by)
-    if (replacements === undefined) return undefined
     rest = applyReplacements(rest, replacements)
   }
   return find(rest).length === 0 ? rest : undefined

@@ -79,9 +79,15 @@ export interface CacheStore {
   /**
    * Replaces one part of an entry, or removes it (null). TTL, score and position are preserved. If the part has changed since it was
    * read, it changes nothing and returns false. An entry without parts is deleted. Equal items of a list change together, unless `at` is
-   * the position of one of them; change positions from the last to the first.
+   * the position of one of them; change positions from the last to the first. `field`: the new name of a field of a hash. If the hash has
+   * such a field, a number is added to the name.
    */
-  change(entry: Pick<CacheEntry, 'name' | 'type'>, part: CachePart, to: Buffer | null, at?: number): Promise<boolean>
+  change(
+    entry: Pick<CacheEntry, 'name' | 'type'>,
+    part: CachePart,
+    to: Buffer | null,
+    where?: { at?: number | undefined; field?: Buffer | undefined },
+  ): Promise<boolean>
   /** Whether an entry of this name exists and has a TTL, as a cached value does. */
   expires(name: string): Promise<boolean>
   /**

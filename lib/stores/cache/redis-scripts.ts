@@ -40,7 +40,7 @@ return standing`
 
 /**
  * KEYS: the name. ARGV: type, id of the part, the value that was read, `cut` or `remove`, the new value, the position in a list or an empty
- * string, a unique value that marks an item while it is removed. Compares and changes atomically, so that a concurrent write is never lost. Returns 1 on success.
+ * string, a unique value that marks an item while it is removed, the name of the field of a hash afterwards. Compares and changes atomically, so that a concurrent write is never lost. Returns 1 on success.
  */
 export const changeScript = `
 local name, type, id, old, how, new = KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
@@ -54,8 +54,13 @@ elseif type == 'hash' then
   if redis.call('HGET', name, id) ~= old then return 0 end
   if not cuts then return redis.call('HDEL', name, id) end
   local ends = redis.pcall('HPEXPIRETIME', name, 'FIELDS', 1, id)
-  redis.call('HSET', name, id, new)
-  if not ends.err and ends[1] and ends[1] > 0 then redis.call('HPEXPIREAT', name, ends[1], 'FIELDS', 1, id) end
+  local field, n = ARGV[8], 2
+  if field ~= id then
+    while redis.call('HEXISTS', name, field) == 1 do field, n = ARGV[8] .. ' ' .. n, n + 1 end
+    redis.call('HDEL', name, id)
+  end
+  redis.call('HSET', name, field, new)
+  if not ends.err and ends[1] and ends[1] > 0 then redis.call('HPEXPIREAT', name, ends[1], 'FIELDS', 1, field) end
   return 1
 elseif type == 'list' then
   if ARGV[6] ~= '' then

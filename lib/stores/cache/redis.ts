@@ -110,10 +110,11 @@ export function redisCache(url: string): CacheStore {
         )
       }
     },
-    async change({ name, type }, { id, texts }, to, at) {
+    async change({ name, type }, { id, texts }, to, { at, field = id } = {}) {
       const part = [type, id, texts[0] ?? Buffer.alloc(0), to === null ? 'remove' : 'cut', to ?? '']
       const position = at === undefined ? '' : String(at)
-      const [done] = await scan.send('EVAL', changeScript, '1', bytesOfName(name), ...part, position, randomUUID())
+      const more = [position, randomUUID(), field]
+      const [done] = await scan.send('EVAL', changeScript, '1', bytesOfName(name), ...part, ...more)
       return done === '1'
     },
     async expires(name) {

@@ -31,6 +31,35 @@ function rewritten(
   return rewriteValue(value, name, how)
 }
 
+it('rewriteValue keeps every value under the name of an erased person, in records and in maps', () => {
+  const runsIn = (one: string) =>
+    [...one.matchAll(/maria probe/gi)].map(({ index }) => ({ run: 1, start: index, end: index + 11 }))
+  const reader = threadScanner({ ids: [], texts: [] })
+  const entries: [string, string][] = [
+    ['Maria Probe', 'likes blue'],
+    ['MARIA PROBE', 'likes red'],
+    ['[erased]', 'likes green'],
+    ['to Maria Probe', 'a letter'],
+  ]
+  const value = {
+    record: Object.fromEntries(entries),
+    map: { lc: 2, type: 'constructor', id: ['Map'], args: [entries] },
+  }
+  reader.read(value)
+  const { value: after } = rewriteValue(value, 'state', {
+    erasedThreads: { ...reader.settle().erasedThreads, runsIn },
+    lists: new Set(),
+    isLater: false,
+  })
+  const kept = [
+    ['[erased] 2', 'likes blue'],
+    ['[erased] 3', 'likes red'],
+    ['[erased]', 'likes green'],
+    ['to [erased]', 'a letter'],
+  ]
+  expect(after).toMatchObject({ record: Object.fromEntries(kept), map: { args: [kept] } })
+})
+
 describe('rewriteValue', () => {
   test.each<[string, unknown, unknown]>([
     ['returns an unrelated value unchanged', { messages: [human()], n: 1 }, { messages: [human()], n: 1 }],

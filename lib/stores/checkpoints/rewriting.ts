@@ -146,9 +146,14 @@ function listOf(walk: Walk, items: readonly unknown[], made: readonly unknown[])
 function rewrittenCollection(walk: Walk, record: JsonObject): unknown {
   const [content] = Array.isArray(record.args) ? record.args : []
   if (isConstructed(record, /^Map$/) && Array.isArray(content)) {
+    const taken = new Set<unknown>(content.map((entry: unknown) => (Array.isArray(entry) ? entry[0] : undefined)))
     const entries = content.flatMap((entry: unknown) => {
       if (!Array.isArray(entry)) return [entry]
-      const [key, item] = [rewritten(walk, entry[0], '', false), rewritten(walk, entry[1], String(entry[0]), false)]
+      const [made, item] = [rewritten(walk, entry[0], '', false), rewritten(walk, entry[1], String(entry[0]), false)]
+      let key = made
+      // A cut key may equal another one.
+      for (let n = 2; typeof made === 'string' && made !== entry[0] && taken.has(key); n++) key = `${made} ${n}`
+      taken.add(key)
       if (key === entry[0] && item === entry[1]) return [entry]
       return key === deleted || item === deleted ? [] : [madeOf(walk, entry, [key, item])]
     })
@@ -166,10 +171,10 @@ function rewrittenCollection(walk: Walk, record: JsonObject): unknown {
 const isAboutIt = ({ erasedThreads }: Walk, key: string): boolean =>
   erasedThreads.forms.some((form) => key.includes(form)) ||
   erasedThreads.ids.values().some((id) => isGenerated(id) && key.includes(id))
-function freeKey({ erasedThreads }: Walk, key: string, record: JsonObject): string {
+function freeKey({ erasedThreads }: Walk, key: string, isTaken: (name: string) => boolean): string {
   const plain = cut(key, erasedThreads)
   let free = plain
-  for (let n = 2; free in record; n++) free = `${plain} ${n}`
+  for (let n = 2; isTaken(free); n++) free = `${plain} ${n}`
   return free
 }
 
@@ -196,6 +201,8 @@ function rewrittenObject(walk: Walk, record: JsonObject, isOfDerived: boolean): 
   const special = rewrittenCollection(walk, record)
   if (special !== undefined) return special
   const made: [string, unknown][] = []
+  const renamed = new Set<string>()
+  const isTaken = (name: string) => Object.hasOwn(record, name) || renamed.has(name)
   let isSame = true
   const isConstructor = record.type === 'constructor'
   for (const [key, item] of Object.entries(record)) {
@@ -213,10 +220,9 @@ function rewrittenObject(walk: Walk, record: JsonObject, isOfDerived: boolean): 
     // A Send whose argument was erased is removed.
     if (result === deleted && key === 'args' && typeof record.node === 'string') return changed(walk, deleted)
     if (isNamed || result !== item) isSame = false
-    made.push([
-      isNamed ? changed(walk, freeKey(walk, key, record)) : key,
-      result === deleted ? emptied(walk, key) : result,
-    ])
+    const name = isNamed ? changed(walk, freeKey(walk, key, isTaken)) : key
+    if (isNamed) renamed.add(name)
+    made.push([name, result === deleted ? emptied(walk, key) : result])
   }
   return isSame ? record : madeOf(walk, record, Object.fromEntries(made))
 }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Transaction } from '#lib/kernel/context.ts'
-import { type DataSource, type ErasureOptions, type ItemId, timeFor } from '#lib/kernel/data-source.ts'
+import { type DataSource, type ErasureOptions, type ItemId, needsWords, timeFor } from '#lib/kernel/data-source.ts'
 import { type Erased, erasedOf } from '#lib/kernel/erased.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
@@ -152,7 +152,7 @@ async function eraseNextPage(
     throw new Error(`legal holds cover all of ${runId}, but ${dataSource.name} has a step that erases records`)
   const { items, isWatched } = page
   const key = `${runId}:${dataSource.name}:${page.page}:${run.planId}`
-  const words = dataSource.isShared ? await deps.words.of(tx, runId) : undefined
+  const words = needsWords(dataSource) ? await deps.words.of(tx, runId) : undefined
   // In a repeated round the rows may be gone, and a page does not have the search terms of the other pages.
   const projects = words && run.rounds > 0 ? await deps.words.projectsOf(tx, runId) : undefined
   const options: ErasureOptions = {

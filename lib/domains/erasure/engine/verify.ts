@@ -1,5 +1,5 @@
 import type { Transaction } from '#lib/kernel/context.ts'
-import { type DataSource, type ErasedWords, type ItemId, longestSearch } from '#lib/kernel/data-source.ts'
+import { type DataSource, type ErasedWords, type ItemId, longestSearch, needsWords } from '#lib/kernel/data-source.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import type { Receipt } from '#lib/kernel/receipt.ts'
@@ -175,7 +175,7 @@ interface ResidueSearch {
   scope: ErasureScope | null
   /** The items that a data source erased. */
   itemsOf(dataSource: DataSource): readonly ItemId[] | Promise<readonly ItemId[]>
-  /** The erased words, for stores that other applications write to. */
+  /** The erased words, for data sources that compare texts with them. */
   words?: ErasedWords | undefined
   now(): Date
 }
@@ -194,7 +194,7 @@ export async function searchResidue(
     const items = await itemsOf(dataSource)
     if (scope === null && items.length === 0) continue
     const search = () =>
-      dataSource.residue(scope ?? { subject: nobody }, items, now(), dataSource.isShared ? words : undefined)
+      dataSource.residue(scope ?? { subject: nobody }, items, now(), needsWords(dataSource) ? words : undefined)
     const residue = await withStore(dataSource.store, search)
     if (residue > 0) found.set(dataSource.name, residue)
   }

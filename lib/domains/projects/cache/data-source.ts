@@ -319,12 +319,12 @@ function eraser(cache: CacheSourcePorts['cache'], sought: CacheSearch, { run, no
       const distinct = [...new Map(changes.map((one) => [placeOf(one), one])).values()]
       // Removing an item changes the positions after it.
       distinct.sort((one, other) => (other.at ?? -1) - (one.at ?? -1))
-      for (const { part, to, at } of distinct) {
+      for (const { part, to, at, field } of distinct) {
         const [value = Buffer.alloc(0)] = part.texts
         await note({
           [to === null ? labelOf(name, part.id, value) : labelOf(name, to)]: to === null ? 'deleted' : 'cut',
         })
-        if (!(await cache.change(finding, part, to, at))) isDone = false
+        if (!(await cache.change(finding, part, to, { at, field }))) isDone = false
       }
       // The entry was changed concurrently: read it and decide again.
       if (!isDone && tries < maxTries) await scanCache(cache, sought, (again) => visit(again, tries + 1), [name])

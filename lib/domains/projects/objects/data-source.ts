@@ -230,7 +230,8 @@ async function residueOfObjects(
   const wordDecider = valueDeciderIn(db, undefined, words, { projects, now })
   const named = await db.transaction((tx) => othersOf(tx, 'objects', keysAmong(items), new Set(), now))
   // Keys found by words are read below.
-  const keys = keysAmong(items.filter((item) => !isWordsItem(item))).values()
+  const reported = new Set(keysAmong(items.filter((item) => !isWordsItem(item))))
+  const keys = reported.values()
   await Promise.all(
     Array.from({ length: atOnce }, async () => {
       for (const key of keys) if (!(await isDeleted(objects, key, wordDecider, named.has(key)))) left.add(key)
@@ -242,7 +243,7 @@ async function residueOfObjects(
     for await (const key of keysOfSource(objects, { project: part.project, kind: part.kind, id: part.id }))
       left.add(key)
   if (wanted.ids.length + wanted.chosen.length + wanted.anchors.length > 0)
-    for (const key of await wordsLeft(ports, scope, wanted, projects, wordDecider)) left.add(key)
+    for (const key of await wordsLeft(ports, scope, wanted, projects, { wordDecider, reported })) left.add(key)
   return left.size
 }
 
@@ -267,19 +268,22 @@ async function isDeleted(
   }
   return isTheirs
 }
-/** Keys of applications that contain erased ids, and keys of the project with erased words in any version. */
+/**
+ * Keys of applications that contain erased ids, and keys of the project with erased words or ids in any version. A report may name an object
+ * that remains with the id of a source.
+ */
 async function wordsLeft(
   ports: ObjectsSourcePorts,
   scope: ErasureScope,
   { ids, chosen, anchors, recorded }: ReturnType<typeof termsInItems>,
   projects: readonly string[],
-  wordDecider: ValueDecider,
+  { wordDecider, reported }: { wordDecider: ValueDecider; reported: ReadonlySet<string> },
 ): Promise<Set<string>> {
   const { db, objects } = ports
   const space = await db.transaction((tx) => objectKeySpace(ports, tx, projects, recorded))
   const ownedBy = objectOwnership((work) => db.transaction(work), scope, { projects, ids })
   const sought = { ids, chosen, anchors, wordDecider, space, names: new Map<string, Naming>(), ownershipOf: ownedBy }
-  const { isInside, hasErasedId, ownershipOf } = objectDecider(objects, sought)
+  const { isInside, hasErasedId, namesErased, ownershipOf } = objectDecider(objects, sought)
   const left = new Set<string>()
   for await (const key of applicationKeys(objects, noneUnsearched())) {
     if (hasErasedId(key)) left.add(key)
@@ -289,7 +293,8 @@ async function wordsLeft(
         const one = await objects.read(key, maxRead, version)
         const texts = [key, ...(one?.described ?? [])].map((text) => ({ form: 'text' as const, text }))
         for (const value of [...texts, ...(one?.bytes ? [readable(one.bytes)] : [])])
-          if (await wordDecider.hasErasedWords(value, ownership)) left.add(key)
+          if ((!reported.has(key) && namesErased(value.text)) || (await wordDecider.hasErasedWords(value, ownership)))
+            left.add(key)
       }
     }
   }

@@ -1,13 +1,14 @@
 import { withdrawNaming } from '#lib/domains/idempotency/writes.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import type {
-  DataSource,
-  ErasedRunMatch,
-  ErasedWords,
-  ItemId,
-  PlannedRecord,
-  ReadPage,
-  ReadPlace,
+import {
+  type DataSource,
+  type ErasedRunMatch,
+  type ErasedWords,
+  type ItemId,
+  longestSearch,
+  type PlannedRecord,
+  type ReadPage,
+  type ReadPlace,
 } from '#lib/kernel/data-source.ts'
 import { type Erased, tallyOf } from '#lib/kernel/erased.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
@@ -22,7 +23,7 @@ import type { Sources } from '../provenance/sources.ts'
 import { cutFrom } from '../words/derived-text.ts'
 import { mergeSpans } from '../words/fingerprints.ts'
 import { remainingTexts } from '../words/remaining-texts.ts'
-import { addNames, SourceWords } from '../words/run-words.ts'
+import { addNames, phoneNumbersIn, SourceWords } from '../words/run-words.ts'
 import {
   changeableRecords,
   machineMessages,
@@ -32,7 +33,9 @@ import {
   type QuotingKind,
   quotingKinds,
   quotingRecords,
+  quotingRecordsWithin,
   reportedPointers,
+  type SearchedKind,
 } from './repository.ts'
 
 /** Where to search: an older message of an assistant cannot quote the erased ones. */
@@ -57,12 +60,15 @@ interface Quotation {
   /** Undefined: it has no erased words. */
   content: string | undefined
   edits: { id: string; content: string }[]
+  files: { id: string; name: string }[]
 }
 /** A reference outside: it loses the words. A key: the data under it is deleted, and the pointer when its store no longer has the key. */
-type QuotingPointer = { id: string } & (
-  | { change: { ref: string; place: string } }
-  | { change?: undefined; store: KeyStore; ref: string }
-)
+type QuotingPointer = { id: string; change: { ref: string; place: string } } | (KeyPointer & { change?: undefined })
+interface KeyPointer {
+  id: string
+  store: KeyStore
+  ref: string
+}
 type KeyStore = 'cache' | 'objects'
 const isKeyStore = (store: string): store is KeyStore => store === 'cache' || store === 'objects'
 /** The stores of reported keys. */
@@ -131,13 +137,18 @@ function cutterWithin(tx: Transaction, project: string, { words, now, erasedIds 
 }
 
 type MessageRow = Awaited<ReturnType<typeof machineMessages>>[number]
-async function quotationIn({ id, content, edits, contents }: MessageRow, cut: Cut): Promise<Quotation | undefined> {
-  const found: Quotation = { id, before: content, content: await cut(content), edits: [] }
+async function quotationIn(row: MessageRow, cut: Cut): Promise<Quotation | undefined> {
+  const { id, content, edits, contents, files, names } = row
+  const found: Quotation = { id, before: content, content: await cut(content), edits: [], files: [] }
   for (const [n, edit] of edits.entries()) {
     const rest = await cut(contents[n] ?? '')
     if (rest !== undefined) found.edits.push({ id: edit, content: rest })
   }
-  return found.content !== undefined || found.edits.length > 0 ? found : undefined
+  for (const [n, file] of files.entries()) {
+    const rest = await cut(names[n] ?? '')
+    if (rest !== undefined) found.files.push({ id: file, name: rest })
+  }
+  return found.content !== undefined || found.edits.length + found.files.length > 0 ? found : undefined
 }
 
 /** Messages of assistants in a project with erased words. Only reads. */
@@ -202,6 +213,32 @@ async function found(
       for await (const pointer of quotingPointers(tx, one, sought, cut)) pointers.push(pointer)
     }
   return { quotations, pointers }
+}
+
+/** The records in the searched projects whose texts still contain erased words that no person explains, of every kind that is searched. */
+async function stillQuoting(
+  tx: Transaction,
+  searched: readonly Searched[],
+  words: ErasedWords,
+  now: Date,
+): Promise<Record<SearchedKind, string[]>> {
+  const quoting: Record<SearchedKind, string[]> = { messages: [], references: [] }
+  for (const { project, since } of searched) {
+    const cut = cutterWithin(tx, project, { words, now, erasedIds: new Set() })
+    const isQuoting = async (texts: readonly string[]): Promise<boolean> => {
+      for (const text of texts) if ((await cut(text)) !== undefined) return true
+      return false
+    }
+    for (const kind of ['messages', 'references'] as const)
+      for (let after = ''; ; ) {
+        const rows = await quotingRecordsWithin(tx, { project, after, since, now }, kind)
+        for (const { id, texts } of rows) if (await isQuoting(texts)) quoting[kind].push(id)
+        const last = rows.at(-1)
+        if (last === undefined || rows.length < maxQuoting[kind]) break
+        after = last.id
+      }
+  }
+  return quoting
 }
 
 const recordPrefix = 'quoting:'
@@ -335,10 +372,10 @@ const quotationReader =
  */
 export function quotationDataSource(db: Database, sources: Sources, stores: KeyStores): DataSource {
   /** The pointers to keys that their stores still have. */
-  async function kept(pointers: readonly QuotingPointer[]): Promise<Set<string>> {
+  async function kept(pointers: readonly KeyPointer[]): Promise<Set<string>> {
     const ids = new Set<string>()
     for (const store of ['cache', 'objects'] as const) {
-      const keys = pointers.flatMap((one) => (one.change === undefined && one.store === store ? [one] : []))
+      const keys = pointers.filter((one) => one.store === store)
       const stored = await storedKeys(
         stores,
         store,
@@ -352,23 +389,29 @@ export function quotationDataSource(db: Database, sources: Sources, stores: KeyS
   async function gathered(scope: ErasureScope, tx: Transaction, now: Date) {
     const since = new Map<string, Date>()
     const words = new SourceWords()
-    const erasedIds = new Set<string>(scopeSubject(scope)?.participants)
+    const numbers = new Set<string>()
+    const { account = null, participants = [] } = scopeSubject(scope) ?? {}
+    const isPerson = account !== null || participants.length > 0
+    const erasedIds = new Set<string>(participants)
     for await (const page of sources.of(scope, tx, now))
       for (const source of page) {
         const { id, project, createdAt } = source
         words.add(source)
+        if (isPerson) for (const text of source.texts) for (const one of phoneNumbersIn(text)) numbers.add(one)
         erasedIds.add(id)
         const known = since.get(project)
         if (!known || createdAt < known) since.set(project, createdAt)
       }
     const searched = [...since].map(([project, at]): Searched => ({ project, since: at }))
     const all = words.all()
+    for (const number of numbers) all.addNumber(number)
     addNames(all, await sources.names(scope, tx, new Set(since.keys())))
     return { searched, sought: { words: all, erasedIds, now } }
   }
   return {
     name: 'projects.quotations',
     store: 'postgresql',
+    comparesWords: true,
     stage: 'content',
     what: 'words of the erased messages and documents in messages of assistants and tools, which quote them',
     purpose: 'providing conversations in the projects of which the subject is a member',
@@ -414,16 +457,17 @@ export function quotationDataSource(db: Database, sources: Sources, stores: KeyS
         words,
       })
       const changed: string[] = []
-      for (const { id, before, content, edits } of quotations) {
+      for (const { id, before, content, edits, files } of quotations) {
         if (content !== undefined) {
           const { count } = await tx.message.updateMany({ where: { id, content: before }, data: { content } })
           if (count === 0) throw new Problem('unavailable', 'A message was changed meanwhile. The erasure is repeated.')
         }
         for (const edit of edits)
           await tx.messageEdit.update({ where: { id: edit.id }, data: { content: edit.content } })
+        for (const file of files) await tx.attachment.update({ where: { id: file.id }, data: { name: file.name } })
         changed.push(id)
       }
-      const left = await kept(pointers)
+      const left = await kept(pointers.filter((one) => one.change === undefined))
       for (const { id, change } of pointers)
         if (change) await tx.provenance.update({ where: { id }, data: change })
         else if (!left.has(id)) await tx.provenance.delete({ where: { id } })
@@ -446,11 +490,15 @@ export function quotationDataSource(db: Database, sources: Sources, stores: KeyS
     },
     async residue(_scope, items, now, words) {
       if (!words || words.isEmpty) return 0
-      const searched = searchedAmong(items)
-      const { quotations, pointers } = await db.transaction((tx) =>
-        found(tx, searched, { words, now, erasedIds: new Set() }),
+      const { messages, references } = await db.transaction(
+        (tx) => stillQuoting(tx, searchedAmong(items), words, now),
+        {
+          longest: longestSearch,
+        },
       )
-      return quotations.length + pointers.length - (await kept(pointers)).size
+      const pointers = await db.prisma.provenance.findMany({ where: { id: { in: references } } })
+      const keys = pointers.flatMap(({ id, store, ref }) => (isKeyStore(store) ? [{ id, store, ref }] : []))
+      return messages.length + references.length - (await kept(keys)).size
     },
     read: quotationReader(db),
   }

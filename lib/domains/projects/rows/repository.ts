@@ -204,19 +204,21 @@ export const appointOwners = statement('projects.appoint-owners', {
 
 /** Maximum number of pointers that {@link reportedPointers} returns. */
 export const maxReportedPointers = 1_000
-/** Keys and outside references of a project after an id that are long enough to contain words, reported since a time. */
+/** Keys and outside references of a project after an id, reported since a time. */
 export const reportedPointers = statement('projects.reported-pointers', {
   takes: { project: 'text', after: 'text', since: 'timestamptz' },
   returns: { id: 'text', source_id: 'text', store: 'text', ref: 'text', place: 'text' },
   isPrepared: true,
   sql: `SELECT id, source_id, store, ref, place FROM provenance WHERE project_id = $project AND id > $after AND at >= $since
-      AND store IN ('cache', 'objects', 'outside') AND char_length(ref) + char_length(place) >= 20 ORDER BY id LIMIT ${maxReportedPointers}`,
+      AND store IN ('cache', 'objects', 'outside') ORDER BY id LIMIT ${maxReportedPointers}`,
 })
 
 /** Maximum number of messages that {@link machineMessages} returns. */
 export const maxMachineMessages = 500
 const quoted = `x.id, x.project_id AS project, x.created_at, x.content, ARRAY(SELECT e.id FROM message_edits e WHERE e.message_id = x.id ORDER BY e.id) AS edits,
-      ARRAY(SELECT e.content FROM message_edits e WHERE e.message_id = x.id ORDER BY e.id) AS contents`
+      ARRAY(SELECT e.content FROM message_edits e WHERE e.message_id = x.id ORDER BY e.id) AS contents,
+      ARRAY(SELECT a.id FROM attachments a WHERE a.message_id = x.id ORDER BY a.id) AS files,
+      ARRAY(SELECT a.name FROM attachments a WHERE a.message_id = x.id ORDER BY a.id) AS names`
 const quotedColumns = {
   id: 'text',
   project: 'text',
@@ -224,6 +226,8 @@ const quotedColumns = {
   content: 'text',
   edits: 'text[]',
   contents: 'text[]',
+  files: 'text[]',
+  names: 'text[]',
 } as const
 const joinContainers = 'JOIN conversations c ON c.id = x.conversation_id JOIN projects p ON p.id = x.project_id'
 const isFree = `${projectHoldSql} IS NULL AND ${staysSql('x', 'c.erasing_since IS NOT NULL OR p.erasing_since IS NOT NULL')}`
@@ -299,6 +303,22 @@ export const quotingRecords = statement('projects.quoting-records', {
   sql: (kind: QuotingKind) => `WITH ${projectHoldsSql('now()')}
     SELECT x.id, ${quotingSql[kind].columns} FROM ${quotingSql[kind].from}
     WHERE x.id > $after AND ${quotingSql[kind].where} ORDER BY x.id LIMIT ${maxQuoting[kind]}`,
+})
+
+/** The kinds of records that every erasure changes in its projects, and the time since which it searches them. */
+const searchedKinds = { messages: 'x.created_at', references: 'x.at' } as const
+export type SearchedKind = keyof typeof searchedKinds
+/** A page of the records of a project that verification searches, after an id, except those under legal hold. */
+export const quotingRecordsWithin = statement('projects.quoting-records-within', {
+  takes: { project: 'text', after: 'text', since: 'timestamptz', now: 'timestamptz' },
+  returns: { id: 'text', texts: 'text[]' },
+  isPrepared: true,
+  variants: ['messages', 'references'],
+  sql: (
+    kind: SearchedKind,
+  ) => `WITH ${projectHoldsSql('$now')}, records AS (SELECT x.id, ${quotingSql[kind].columns} FROM ${quotingSql[kind].from}
+      WHERE x.project_id = $project AND x.id > $after AND ${searchedKinds[kind]} >= $since AND ${quotingSql[kind].where} AND ${holdOf[kind]} IS NULL)
+    SELECT id, texts FROM records ORDER BY id LIMIT ${maxQuoting[kind]}`,
 })
 
 /** Those of these records that exist and are not under legal hold. Locks them. */

@@ -1,9 +1,12 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { ErasedRunMatch, ErasedWords } from '#lib/kernel/data-source.ts'
 import { memoize } from '#lib/kernel/memoize.ts'
+import { placeholder } from '#lib/stores/checkpoints/search-strings.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { leavesTogether, type PieceSpan, runsAcross, type StringLeaf, withoutSpans } from '#lib/stores/virtual-texts.ts'
 import { technical } from '#lib/text/json.ts'
+import { erasedKey } from '#lib/text/layer.ts'
+import { editText } from '#lib/text/views.ts'
 import { tokenize } from '#lib/text/words.ts'
 import { besides, cutFrom, decideDerivedText } from '../words/derived-text.ts'
 import { mergeSpans, occurrences, type TextSpan } from '../words/fingerprints.ts'
@@ -88,8 +91,18 @@ export interface ValueDecider {
    * else, it is only deleted if nothing but erased words would remain.
    */
   decide(value: Readable, naming?: Naming, ownership?: OwnershipOf): Promise<ValueDecision>
+  /**
+   * What remains of a value that contains ids of erased sources, without these ids, if it was also made from texts of others. Undefined if
+   * the value has to be deleted.
+   */
+  withoutSources(value: Readable, ids: Iterable<string>, ownership?: OwnershipOf): Promise<string | undefined>
   /** Whether a value contains erased words that no remaining text explains. */
   hasErasedWords(value: Readable, ownership?: OwnershipOf): Promise<boolean>
+  /**
+   * A name of a field without names and addresses of the erased person, never empty. Undefined if it contains other erased words: its value
+   * is derived from them.
+   */
+  withoutNames(name: string, ownership?: OwnershipOf): Promise<string | undefined>
   /** The parts of strings in which words stand that no single string contains. The strings of all parts are read together. */
   acrossParts(parts: readonly ValuePart[], ownership?: OwnershipOf): Promise<Map<StringLeaf<number>, PieceSpan[]>>
   /** Whether a value contains the complete text of a remaining message or document. */
@@ -159,7 +172,7 @@ const maxRounds = 4
 
 /**
  * Removes the spans that `spansOf` returns for a text, in whatever encoding they were found, and searches the result again. Null if nothing
- * that people wrote would remain, if a property name would have to be cut, or if words remain.
+ * that people wrote would remain, or if words remain.
  */
 export function cutStrings(text: string, spansOf: (one: string) => TextSpan[]): string | null {
   let rest = text
@@ -171,6 +184,20 @@ export function cutStrings(text: string, spansOf: (one: string) => TextSpan[]): 
     rest = cut
   }
   return spansOf(rest).length === 0 ? rest : null
+}
+
+const idCharacters = /[A-Za-z0-9_-]+/g
+/** A text in which a placeholder replaces ids. Names of properties stay distinct. Undefined if an id cannot be replaced. */
+function withoutIds(text: string, ids: Iterable<string>): string | undefined {
+  const wanted = new Set(ids)
+  const present = new Set([...text.matchAll(idCharacters)].map(([word]) => word).filter((word) => wanted.has(word)))
+  for (const id of wanted) if (/[^A-Za-z0-9_-]/.test(id) && text.includes(id)) present.add(id)
+  const all = [...present].map((id) => new RegExp(`(?<![A-Za-z0-9])${RegExp.escape(id)}(?![A-Za-z0-9])`, 'g'))
+  const spansOf = (one: string) =>
+    all.flatMap((id) =>
+      [...one.matchAll(id)].map(({ index, 0: found }) => ({ start: index, end: index + found.length })),
+    )
+  return editText(text, spansOf, placeholder)
 }
 
 /** The strings of a text that people wrote, without technical ones. */
@@ -379,30 +406,49 @@ export function valueDecider(words: ErasedWords, options: ValueDeciderOptions): 
     return rest !== null && isClean ? { decision: 'cut', text: rest } : { decision: 'deleted' }
   }
 
+  const decide: ValueDecider['decide'] = async (value, naming, ownershipOf = ofProjects) => {
+    const strings = stringsOf(value.text)
+    const all = allMatchesIn(value.text, strings)
+    if (all.length === 0 && !naming) return { decision: 'untouched' }
+    const ownership = all.length > 0 ? await ownershipOf() : 'own'
+    const known = await explainedIn(all, ownership)
+    const hasWordsOfRun = unexplained(all, known)
+    const folding = naming && naming.named.length > 0 ? folded(strings.map((one) => one.text).join('\n')) : ''
+    // Another source of the value may have the same text: then the words are also that author's.
+    const isAlsoTheirs = (one: string) => naming?.remaining.some((text) => folded(text).includes(folded(one))) === true
+    const named = [...new Set(naming?.named ?? [])].filter(
+      (one) => folded(one).trim() !== '' && folding.includes(folded(one)) && !isAlsoTheirs(one),
+    )
+    const hasErased = hasWordsOfRun || named.length > 0
+    if (!hasErased && !naming) return { decision: 'retained' }
+    if (value.form === 'binary') return { decision: hasWordsOfRun || naming ? 'deleted' : 'untouched' }
+    if (!naming && areNames(all, known)) return decideByNames(value, spokenOf(strings), known)
+    return decideByWords(value, spokenOf(strings), naming, { named, known, hasErased, ownership })
+  }
+
   return {
-    async decide(value, naming, ownershipOf = ofProjects) {
-      const strings = stringsOf(value.text)
-      const all = allMatchesIn(value.text, strings)
-      if (all.length === 0 && !naming) return { decision: 'untouched' }
-      const ownership = all.length > 0 ? await ownershipOf() : 'own'
-      const known = await explainedIn(all, ownership)
-      const hasWordsOfRun = unexplained(all, known)
-      const folding = naming && naming.named.length > 0 ? folded(strings.map((one) => one.text).join('\n')) : ''
-      // Another source of the value may have the same text: then the words are also that author's.
-      const isAlsoTheirs = (one: string) =>
-        naming?.remaining.some((text) => folded(text).includes(folded(one))) === true
-      const named = [...new Set(naming?.named ?? [])].filter(
-        (one) => folded(one).trim() !== '' && folding.includes(folded(one)) && !isAlsoTheirs(one),
-      )
-      const hasErased = hasWordsOfRun || named.length > 0
-      if (!hasErased && !naming) return { decision: 'retained' }
-      if (value.form === 'binary') return { decision: hasWordsOfRun || naming ? 'deleted' : 'untouched' }
-      if (!naming && areNames(all, known)) return decideByNames(value, spokenOf(strings), known)
-      return decideByWords(value, spokenOf(strings), naming, { named, known, hasErased, ownership })
+    decide,
+    async withoutSources(value, ids, ownershipOf) {
+      if (value.form !== 'text') return undefined
+      const decided = await decide(value, { named: [], remaining: [] }, ownershipOf)
+      if (decided.decision !== 'cut' && decided.decision !== 'retained') return undefined
+      return withoutIds(decided.decision === 'cut' ? decided.text : value.text, ids)
     },
     async hasErasedWords({ text }, ownershipOf = ofProjects) {
       const all = allMatchesIn(text, stringsOf(text))
       return all.length > 0 && unexplained(all, await explainedIn(all, await ownershipOf()))
+    },
+    async withoutNames(name, ownershipOf = ofProjects) {
+      const all = allMatchesIn(name, stringsOf(name))
+      if (all.length === 0) return undefined
+      const known = await explainedIn(all, await ownershipOf())
+      const isOfNames = ({ text, found }: TextMatches) => {
+        const names = new Set(words.namesIn(text).map(({ run }) => run))
+        return found.every(({ run }) => known.has(run) || names.has(run))
+      }
+      if (!all.every(isOfNames)) return undefined
+      const rest = editText(name, (one) => words.namesIn(one).filter(({ run }) => !known.has(run)))?.trim()
+      return rest !== undefined && hasWords(rest) ? rest : erasedKey
     },
     async acrossParts(parts, ownershipOf = ofProjects) {
       const all = matchesAcross(parts)

@@ -1,6 +1,7 @@
 import { deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
-import { expect, it } from 'vitest'
-import { occurrences } from '../words/fingerprints.ts'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { Fingerprints, occurrences } from '../words/fingerprints.ts'
 import { readable } from './readable.ts'
 import { cutStrings, isJson, stringsOf } from './value-decider.ts'
 
@@ -51,7 +52,79 @@ it('cutStrings cuts one string of a JSON text and keeps every other byte', () =>
   const cut = cutStrings(text, (one) => occurrences(one, sentence))
   expect(cut).toBe('{ "n": 12345678901234567890, "said": "",\n "other": "caf\\u00e9" }')
 })
-it('cutStrings returns null when a property name would have to be cut', () => {
-  const key = JSON.stringify({ [sentence]: 1, other: 'x' })
-  expect(cutStrings(key, (one) => occurrences(one, sentence))).toBeNull()
+it('cutStrings cuts words from the name of a property and keeps all values', () => {
+  const key = JSON.stringify({ [sentence]: 1, other: 'x', [`The note: ${sentence} Really.`]: 'y' })
+  const cut = cutStrings(key, (one) => occurrences(one, sentence))
+  expect(cut).toBe('{"erased":1,"other":"x","The note:  Really.":"y"}')
+})
+
+describe('a name as the name of a property', () => {
+  const words = new Fingerprints()
+  words.addName('Maria Probe')
+  words.addName('María Müller-Probe')
+  const cutNames = (text: string) => cutStrings(text, (one) => words.namesIn(one))
+  const ascii = (text: string) =>
+    text.replaceAll(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+
+  it.each([
+    [
+      'equal names after the cut',
+      { 'Maria Probe': 'a', 'MARIA PROBE': 'b', erased: 'c' },
+      { 'erased 2': 'a', 'erased 3': 'b', erased: 'c' },
+    ],
+    [
+      'words beside it',
+      { 'Maria Probe (doctor)': 'a', 'doctor of Maria Probe': 'b' },
+      { '(doctor)': 'a', 'doctor of': 'b' },
+    ],
+    ['a path', { 'people/Maria Probe/notes': ['a'] }, { 'people/notes': ['a'] }],
+    ['nesting', { a: [{ 'Maria Probe': { 'Maria Probe': 'a' } }] }, { a: [{ erased: { erased: 'a' } }] }],
+  ])('is cut with %s', (_, value, rest) => {
+    expect(JSON.parse(cutNames(JSON.stringify({ said: 'Otto likes blue.', ...value })) ?? '')).toEqual({
+      said: 'Otto likes blue.',
+      ...rest,
+    })
+  })
+
+  it('is cut from any valid JSON, and every value remains', () => {
+    const name = fc.constantFrom('Maria Probe', 'MARIA PROBE', 'María Müller-Probe', 'maria probe', 'Maria  Probe')
+    const property = fc.oneof(
+      name,
+      fc.constantFrom('erased', 'erased 2', 'note', 'id', 'x y', ''),
+      fc
+        .tuple(fc.constantFrom('to ', 'Re: ', ''), name, fc.constantFrom(' (cousin)', '/2', ''))
+        .map((parts) => parts.join('')),
+    )
+    const { value } = fc.letrec<{ value: unknown }>((tie) => ({
+      value: fc.oneof(
+        { depthSize: 'small' },
+        fc.integer({ min: 1_000, max: 9_999 }).map((n) => `Otto keeps goat number ${n}.`),
+        fc.dictionary(property, tie('value'), { maxKeys: 5 }),
+        fc.array(tie('value'), { maxLength: 3 }),
+      ),
+    }))
+    const leaves = (one: unknown): unknown[] =>
+      typeof one === 'object' && one !== null ? Object.values(one).flatMap(leaves) : [one]
+    const layouts: ((text: string) => string)[] = [
+      (text) => text,
+      ascii,
+      (text) => JSON.stringify({ said: 'Otto likes blue.', nested: text }),
+    ]
+    fc.assert(
+      fc.property(
+        fc.dictionary(property, value, { minKeys: 1, maxKeys: 5 }),
+        fc.constantFrom(...layouts),
+        (one, layout) => {
+          const text = layout(JSON.stringify({ said: 'Otto likes blue.', ...one }))
+          const cut = cutNames(text)
+          if (cut === null) throw new Error('nothing remains')
+          expect(words.namesIn(cut)).toEqual([])
+          const read = JSON.parse(cut)
+          const inner = typeof read.nested === 'string' && layout === layouts[2] ? JSON.parse(read.nested) : read
+          expect(leaves(inner).sort()).toEqual(leaves({ said: 'Otto likes blue.', ...one }).sort())
+        },
+      ),
+      { seed: 32, numRuns: 150 },
+    )
+  })
 })

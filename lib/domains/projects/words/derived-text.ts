@@ -148,8 +148,7 @@ const isBesideText = (text: string): boolean => !hasSpokenWords(readerText(text)
 const hasRun = (text: string): boolean => tokenize(text).reduce((sum, { weight }) => sum + weight, 0) >= runWeight
 
 /**
- * Removes spans from a text, in whatever encoding they were found. Null if only speaker labels would remain, or if the name of a property
- * would have to be cut. A label is removed with the words that it introduces. JSON and markup remain valid.
+ * Removes spans from a text, in whatever encoding they were found. Null if only speaker labels would remain. A label is removed with the words that it introduces. JSON and markup remain valid.
  */
 export function cutFrom(text: string, spans: readonly TextSpan[]): string | null {
   const { layers } = viewsOf(text)
@@ -163,7 +162,6 @@ export function cutFrom(text: string, spans: readonly TextSpan[]): string | null
       deletions.push({ start, end, view: { depth, start, end } })
   }
   const replacements = replacementsOf(text, deletions)
-  if (replacements === undefined) return null
   const rest = applyReplacements(text, replacements)
   if (!hasSpokenWords(readerText(rest)) && !(isBesideText(text) && hasRun(besideText(rest)))) return null
   return layers.some(({ hasStructure }) => hasStructure) ? rest : rest.trim()

@@ -1,0 +1,228 @@
+// Values that applications build from messages of two people, with the ids of both: transcripts, tables, exports and records. After one of
+// them is erased, nothing of the person remains, and every word of the other one does.
+import { gzipSync } from 'node:zlib'
+import { HumanMessage } from '@langchain/core/messages'
+import { emptyCheckpoint } from '@langchain/langgraph-checkpoint'
+import { createClient } from '@redis/client'
+import neo4j, { type Driver } from 'neo4j-driver'
+import { v6 } from 'uuid'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type TestApp, testApp } from '#lib/testing/app.ts'
+import {
+  areStoresInstalled,
+  type ConnectedStores,
+  connectTestStores,
+  type StoreServers,
+  storeServers,
+} from '#lib/testing/connected-stores.ts'
+import { drain } from '#lib/testing/jobs.ts'
+import {
+  dataOf,
+  type MadeConversation,
+  type MadeProject,
+  madeConversation,
+  madeMessage,
+  madeProject,
+} from '#lib/testing/projects.ts'
+import { sampled } from '#lib/testing/sampling.ts'
+
+const name = 'Rosalind Quennell'
+const own = 'I have suffered from cobalt fever since the house in Rhabarberstrasse burned down last winter'
+const their = 'My neighbor repairs old violins in a shed behind the railway station every Thursday'
+interface Pair {
+  mark: string
+  project: MadeProject
+  conversation: MadeConversation
+  ids: { own: string; their: string }
+}
+
+describe.skipIf(!(await areStoresInstalled()))('values made from messages of two people', () => {
+  let servers: StoreServers & { close(): Promise<void> }
+  let stores: ConnectedStores
+  let test: TestApp
+  let driver: Driver
+  let redis: ReturnType<typeof createClient>
+  beforeAll(async () => {
+    servers = await storeServers()
+    stores = await connectTestStores(servers)
+    test = await testApp({ ...stores.settings, KP_POINTER_PREFIXES: 'app:,uploads/' })
+    const { username, password, host } = new URL(servers.graphUrl)
+    driver = neo4j.driver(`bolt://${host}`, neo4j.auth.basic(username, decodeURIComponent(password)))
+    redis = createClient({ url: servers.redisUrl })
+    await redis.connect()
+  }, 240_000)
+  afterAll(async () => {
+    redis?.destroy()
+    await driver?.close()
+    await test?.close()
+    await stores?.close()
+    await servers?.close()
+  })
+
+  const json = ({ ids }: Pair) => [
+    { id: ids.own, role: 'user', user: name, text: own },
+    { id: ids.their, role: 'user', user: 'Otto', text: their },
+  ]
+  const object = (of: Pair, text: string | Uint8Array, more = '') => stores.putObject(`uploads/${of.mark}${more}`, text)
+  const thread = async (of: Pair, more: Record<string, unknown>) => {
+    const values = { messages: [new HumanMessage({ content: `${their} ${of.mark}`, id: of.ids.their })], ...more }
+    const versions = Object.fromEntries(Object.keys(values).map((channel) => [channel, 1]))
+    const id = v6({ msecs: test.clock.now().getTime() })
+    const checkpoint = { ...emptyCheckpoint(), id, channel_values: values, channel_versions: versions }
+    const config = { configurable: { thread_id: `t-${of.mark}`, checkpoint_ns: '' } }
+    await stores.saver.put(config, checkpoint, { source: 'loop', step: 1, parents: {} }, versions)
+  }
+  const episode = ({ project, mark }: Pair, content: string, source = 'json') =>
+    driver.executeQuery(
+      `CREATE (e:Episodic {uuid: randomUUID(), mark: $mark, name: 'chat', source: $source, source_description: 'chat', content: $content,
+         entity_edges: [], created_at: datetime(), valid_at: datetime(), group_id: $group})`,
+      { mark, content, source, group: project.groupId },
+    )
+  const shapes: Record<string, (of: Pair) => Promise<unknown>> = {
+    'transcript in an object': (of) => object(of, JSON.stringify({ mark: of.mark, messages: json(of) }), '.json'),
+    'NDJSON in an object': (of) =>
+      object(
+        of,
+        json(of)
+          .map((one) => JSON.stringify(one))
+          .join('\n'),
+        '.jsonl',
+      ),
+    'records by id in an object': (of) =>
+      object(of, JSON.stringify(Object.fromEntries(json(of).map((one) => [one.id, one]))), '.json'),
+    'CSV in an object': (of) =>
+      object(
+        of,
+        `id,user,text\n${json(of)
+          .map((one) => `${one.id},${one.user},"${one.text}"`)
+          .join('\n')}\n`,
+        '.csv',
+      ),
+    'HTML in an object': (of) =>
+      object(
+        of,
+        `<ul>${json(of)
+          .map((one) => `<li data-id="${one.id}"><b>${one.user}</b> ${one.text}</li>`)
+          .join('')}</ul>`,
+        '.html',
+      ),
+    'YAML in an object': (of) =>
+      object(
+        of,
+        json(of)
+          .map((one) => `- id: ${one.id}\n  user: ${one.user}\n  text: ${one.text}\n`)
+          .join(''),
+        '.yaml',
+      ),
+    'table of Markdown in an object': (of) =>
+      object(
+        of,
+        `| id | who | text |\n|---|---|---|\n${json(of)
+          .map((one) => `| ${one.id} | ${one.user} | ${one.text} |`)
+          .join('\n')}\n`,
+        '.md',
+      ),
+    'gzip in an object': (of) => object(of, gzipSync(JSON.stringify({ messages: json(of) })), '.json.gz'),
+    'names as keys in an object': (of) =>
+      object(of, JSON.stringify({ [name]: own, Otto: their, [`${name} 2`]: their }), '.json'),
+    'contacts in an object': (of) =>
+      object(
+        of,
+        [name, 'Otto Maier']
+          .map((one, n) => `BEGIN:VCARD\r\nVERSION:3.0\r\nFN:${one}\r\nNOTE:${n === 0 ? own : their}\r\nEND:VCARD\r\n`)
+          .join(''),
+        '.vcf',
+      ),
+    'calendar in an object': (of) =>
+      object(
+        of,
+        `BEGIN:VEVENT\r\nATTENDEE;CN="${name}":mailto:rq@example.org\r\nDESCRIPTION:${their}\r\nEND:VEVENT\r\n`,
+        '.ics',
+      ),
+    'a log in an object': (of) =>
+      object(
+        of,
+        `${json(of)
+          .map((one) => `2026-11-30T04:00:00Z GET /find?by=${one.id}&q=${encodeURIComponent(one.text)} 200`)
+          .join('\n')}\n`,
+        '.log',
+      ),
+    'transcript in a string': (of) => redis.set(`app:${of.mark}`, JSON.stringify({ messages: json(of) })),
+    'list of messages': (of) =>
+      redis.rPush(
+        `app:${of.mark}`,
+        json(of).map((one) => JSON.stringify(one)),
+      ),
+    'hash by id': (of) => redis.hSet(`app:${of.mark}`, Object.fromEntries(json(of).map((one) => [one.id, one.text]))),
+    'hash by name': (of) =>
+      redis.hSet(`app:${of.mark}`, { [name]: their, [name.toUpperCase()]: `${their} too`, Otto: own }),
+    'sorted set': (of) =>
+      redis.zAdd(
+        `app:${of.mark}`,
+        json(of).map((one, score) => ({ score, value: JSON.stringify(one) })),
+      ),
+    stream: async (of) => {
+      for (const one of json(of)) await redis.xAdd(`app:${of.mark}`, '*', { id: one.id, text: one.text })
+    },
+    'JSON episode': (of) => episode(of, JSON.stringify({ messages: json(of) })),
+    'names as keys in an episode': (of) =>
+      episode(of, JSON.stringify({ [name]: own, Otto: their, [name.toUpperCase()]: their })),
+    'text episode': (of) => episode(of, `${name}: ${own}\nOtto: ${their}`, 'message'),
+    'records by id in a state': (of) => thread(of, { byId: Object.fromEntries(json(of).map((one) => [one.id, one])) }),
+    'names as keys in a state': (of) => thread(of, { notes: { [name]: their, [name.toUpperCase()]: `${their} too` } }),
+    'transcript as text in a state': (of) => thread(of, { log: JSON.stringify(json(of)) }),
+    'an item with ids of both': (of) =>
+      stores.remember(['memories', of.mark], 'one', { mark: of.mark, messages: json(of) }),
+    'an item with names as keys': (of) =>
+      stores.remember(['memories', of.mark], 'one', { mark: of.mark, [name]: their, Otto: own }),
+  }
+  const encoded = /[A-Za-z0-9+/]{60,}={0,2}/g
+  const readable = (texts: readonly string[]): string =>
+    texts.map((one) => `${one} ${one.replaceAll(encoded, (some) => Buffer.from(some, 'base64').toString())}`).join('\n')
+  async function contentOf(mark: string): Promise<string> {
+    const all = [
+      ...Map.groupBy(await stores.everything(), ([place]) => /^threads\.\S+ \d+ /.exec(place)?.[0] ?? place).values(),
+    ].map((columns) => columns.map(([place, text]) => `${place} ${text}`).join('\n'))
+    return decodeURIComponent(readable(all.filter((one) => one.includes(mark))).replaceAll(/%(?![0-9A-F]{2})/g, '%25'))
+  }
+
+  it.each(sampled('values made from messages of two people', Object.keys(shapes), 8))(
+    '%s',
+    async (shape) => {
+      const project = await madeProject(test)
+      const conversation = await madeConversation(test, project, {}, project.agent)
+      const said = (content: string, external: string, who: string) =>
+        madeMessage(test, conversation, project.agent, { content, author: { external_id: external, name: who } })
+      const of: Pair = {
+        mark: `${project.id}-m${crypto.randomUUID()}`,
+        project,
+        conversation,
+        ids: { own: (await said(own, 'u-1', name)).id, their: (await said(their, 'u-2', 'Otto Maier')).id },
+      }
+      await shapes[shape]?.(of)
+      const before = await contentOf(of.mark)
+      const list = `${project.path}/participants?external_id=u-1`
+      const [participant] = await dataOf(test, 'GET', list, project.owner)
+      const body = { kinds: ['erasure'], grace: 'now' }
+      const path = `${project.path}/participants/${participant.id}/requests`
+      const { id } = await dataOf(test, 'POST', path, project.owner, { body })
+      await drain(test)
+      const row = await test.db.prisma.privacyRequest.findUniqueOrThrow({ where: { id } })
+      const receipt = (await test.fetch('GET', `/v1/receipts/${row.receiptId}`)).json
+      const after = await contentOf(of.mark)
+      const words = own.split(' ')
+      const runs = words.flatMap((_, at) => (at + 6 <= words.length ? [words.slice(at, at + 6).join(' ')] : []))
+      // A compressed value is deleted as a whole.
+      const isPacked = shape.startsWith('gzip')
+      const outcome = {
+        wasReadable: before.includes(their) || isPacked,
+        left: runs.filter((run) => after.includes(run)).length,
+        names: after.toUpperCase().includes('QUENNELL'),
+        isKept: after.includes(their),
+      }
+      expect(outcome).toEqual({ wasReadable: true, left: 0, names: false, isKept: !isPacked })
+      expect(receipt.stores.every(({ residue }: { residue: number }) => residue === 0)).toBe(true)
+    },
+    240_000,
+  )
+})
