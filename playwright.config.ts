@@ -46,7 +46,7 @@ export default defineConfig({
     command: 'exec node_modules/.bin/node e2e/start.ts',
     url: `${origin}/health`,
     // Includes a build on a busy machine.
-    timeout: 900_000,
+    timeout: 1_800_000,
     stdout: 'pipe',
     gracefulShutdown: { signal: 'SIGTERM', timeout: 15_000 },
   },

@@ -502,7 +502,7 @@ const writers: Changed = {
 }
 /** A manager invites anybody; the person decides with the link in the email. */
 const managers: Changed = { ...writers, inviteMember: ['accounts (new)'] }
-/** What admins manage: accounts, agents without their content, tokens that reach nothing, holds, quotas and the answers to requests. */
+/** What admins manage: accounts, agents without their content, tokens that reach nothing, holds, approvals, quotas and the answers to requests. */
 const admins: Changed = {
   ...managers,
   inviteUser: ['accounts (new)'],
@@ -513,6 +513,8 @@ const admins: Changed = {
   revokeByPrefix: ['tokens'],
   setStorageQuota: ['organisations'],
   createHold: ['legal_holds (new)'],
+  // A mark that adds no readers: docs/adr/0094-effects-have-guards.md
+  approveSop: ['sop_versions', 'units'],
   endUserSessions: ['sessions', 'tokens'],
 }
 /** What admins also do in person without the password. Nothing of it erases, exports or changes content. */
