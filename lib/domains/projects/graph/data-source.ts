@@ -43,7 +43,8 @@ import {
   ungroupedOf,
   unsearchedItem,
   wordsItem,
-} from './items.ts'
+} from './group-items.ts'
+import { searchWords } from './group-search.ts'
 import { type GroupPlan, namedByOthers, plannedEpisodes, searched } from './planned-episodes.ts'
 import { episodesOfSubject, lockProjectsOfGroups } from './repository.ts'
 import { decideNeighbourhood } from './rules.ts'
@@ -55,7 +56,6 @@ import {
   namesAheadIn,
   remainingNames,
 } from './subject-names.ts'
-import { searchWords } from './word-search.ts'
 
 export interface GraphSourceDeps {
   db: Database

@@ -6,12 +6,12 @@ import type { Episode, GraphChange, GraphOutcome, GraphStore, GraphText, TextEdi
 import { coveredRows, scopeSubject } from '../legal-holds.ts'
 import type { Sources } from '../provenance/sources.ts'
 import { type EpisodeDecider, type ErasedTexts, erasedTexts } from './erased-texts.ts'
-import type { GroupItems } from './items.ts'
+import type { GroupItems } from './group-items.ts'
+import { type FoundByWords, searchWords } from './group-search.ts'
 import { namedByOthers, searched } from './planned-episodes.ts'
 import { erasedInGroup, reportedEndings, textsOfSources } from './repository.ts'
 import { decideNeighbourhood, type EntityKinds, type Policy } from './rules.ts'
 import { groupsOfPerson, type NamesOf, namesOfSubject } from './subject-names.ts'
-import { type FoundByWords, searchWords } from './word-search.ts'
 
 /** Collects the {@link Erased} result of one page. */
 export interface ErasedGroupPage extends Erased {

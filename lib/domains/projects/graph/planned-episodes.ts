@@ -7,7 +7,7 @@ import type { DerivedTextDecision } from '../words/derived-text.ts'
 import type { Fingerprints } from '../words/fingerprints.ts'
 import { SourceWords } from '../words/run-words.ts'
 import { type EpisodeDecider, type ErasedTexts, episodesOf, erasedTexts } from './erased-texts.ts'
-import { isEpisodeId } from './items.ts'
+import { isEpisodeId } from './group-items.ts'
 import { remainingSourcesOfEpisodes } from './repository.ts'
 
 /** The episodes of a scope in one group. */
