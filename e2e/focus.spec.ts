@@ -138,6 +138,20 @@ test('pages fit 320 pixels, also with wide spacing of letters, words and lines',
           document.adoptedStyleSheets.push(sheet)
         }, spacing)
         await expect.poll(width, `${name}, spaced`).toBe(320)
+        // Text beside its box would cover the next control of the bar.
+        const spilled = () =>
+          page
+            .getByRole('banner')
+            .locator(':not(.sr-only)')
+            .evaluateAll((all) =>
+              all
+                .filter((one) => getComputedStyle(one).overflowX === 'visible')
+                .filter(({ clientWidth, scrollWidth }) => clientWidth > 1 && scrollWidth > clientWidth + 1)
+                .map((one) => one.textContent ?? '')
+                // A badge with a number is as narrow as its number.
+                .filter((text) => /\D/.test(text)),
+            )
+        await expect.poll(spilled, name).toEqual([])
       })
     await context.close()
   }

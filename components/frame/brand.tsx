@@ -27,7 +27,7 @@ export const Brand = ({ href, organisation, isNarrow = false }: BrandProps) => (
       />
     </svg>
     <span className={isNarrow ? 'sr-only' : 'grid min-w-0 leading-tight'}>
-      <span className="font-semibold tracking-tight">KnowledgePulse</span>
+      <span className="truncate font-semibold tracking-tight">KnowledgePulse</span>
       {organisation !== undefined && (
         <span className="truncate text-[0.8125rem] text-quiet" title={organisation}>
           {organisation}
