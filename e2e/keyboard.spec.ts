@@ -169,3 +169,19 @@ test('the controls of a table’s header show their focus on a phone, where rows
   await expect(page.getByRole('table').locator('th[aria-sort]')).toHaveCount(1)
   await context.close()
 })
+
+test('a cell names its column where rows are cards, and not in a table', async ({ browser }) => {
+  const context = await browser.newContext({ storageState: await sessionOf(people.person) })
+  const page = await context.newPage()
+  await page.goto('/tokens')
+  await alive(page)
+  const label = page.getByRole('table').locator('tbody span[aria-hidden]').filter({ hasText: 'Agent' }).first()
+  for (const [width, isCards] of [
+    [1280, false],
+    [640, true],
+  ] as const) {
+    await page.setViewportSize({ width, height: 800 })
+    await expect(label).toBeVisible({ visible: isCards })
+  }
+  await context.close()
+})
