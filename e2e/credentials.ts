@@ -23,6 +23,8 @@ const DemoCredentials = z.strictObject({
   starting: z.strictObject({ email: z.string(), password: z.string(), name: z.string() }),
   /** A person for the journey by keyboard, which erases the account. */
   typing: z.strictObject({ email: z.string(), password: z.string(), name: z.string() }),
+  /** A person whose computer sleeps while the account is erased. */
+  sleeping: z.strictObject({ email: z.string(), password: z.string(), name: z.string() }),
   /** The password of all demo people. */
   password: z.string(),
   /** The folder of emails, because there is no mail server. */

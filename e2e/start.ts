@@ -37,6 +37,7 @@ const credentials: DemoCredentials = {
   leaving: await makePerson('leaving@example.org', 'Leaving Person'),
   starting: await makePerson('starting@example.org', 'Starting Person'),
   typing: await makePerson('typing@example.org', 'Typing Person'),
+  sleeping: await makePerson('sleeping@example.org', 'Sleeping Person'),
   password,
   letters: join(env.KP_DATA_DIR, 'mail'),
 }

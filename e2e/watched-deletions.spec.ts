@@ -8,10 +8,10 @@ import { people, requestContext } from './requests.ts'
 const Account = z.object({ data: z.object({ account_id: z.string() }) })
 const Filed = z.object({ data: z.object({ id: z.string(), receipt_id: z.string() }) })
 
-/** Requests the deletion of a demo person without a grace period. Returns the address that the console opens then. */
-async function deletionOf(email: string): Promise<string> {
-  const api = await requestContext(await sessionOf(email))
-  const data = { kinds: ['erasure'], grace: 'now', password: readCredentials().password }
+/** Requests the deletion of a person without a grace period. Returns the address that the console opens then. */
+async function deletionOf(email: string, password = readCredentials().password): Promise<string> {
+  const api = await requestContext(await sessionOf(email, password))
+  const data = { kinds: ['erasure'], grace: 'now', password }
   const answer = await api.post('/api/privacy/requests', { data })
   expect(answer.status(), await answer.text()).toBe(201)
   const { id, receipt_id } = Filed.parse(await answer.json()).data
@@ -93,6 +93,7 @@ test('a deletion that waits for a store says so in every tab, after a reload and
 test('a page that slept while its deletion waited shows the present state when it wakes, and then the receipt', async ({
   browser,
 }) => {
+  const { sleeping } = readCredentials()
   const context = await browser.newContext({ baseURL: origin })
   const page = await context.newPage()
   // The first stream falls silent after its first event, without an error: its connection did not survive the sleep.
@@ -116,7 +117,7 @@ test('a page that slept while its deletion waited shows the present state when i
   await page.clock.install()
   try {
     await control.silence('plan')
-    const address = await deletionOf('cleo@example.org')
+    const address = await deletionOf(sleeping.email, sleeping.password)
     await control.work()
     await page.goto(address)
     await expect(places(page)).toContainText('Store not answering since')
