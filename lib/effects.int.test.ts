@@ -10,10 +10,17 @@ import { placeVariables } from '#lib/config/env.ts'
 import { agentDocumentKinds } from '#lib/domains/agents/life/rules.ts'
 import { tierLimits } from '#lib/domains/tokens/rules.ts'
 import type { Actor } from '#lib/kernel/context.ts'
-import { doors, guardedEffects, isInPerson, isOpenToLent, withoutEffect } from '#lib/kernel/effects.ts'
+import {
+  doors,
+  guardedEffects,
+  isInPerson,
+  isOpenToLent,
+  needsOpenSession,
+  withoutEffect,
+} from '#lib/kernel/effects.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { operation } from '#lib/kernel/operation.ts'
-import { mutation, read } from '#lib/kernel/use-case.ts'
+import { batched, mutation, read, stream } from '#lib/kernel/use-case.ts'
 import { emailContent } from '#lib/stores/mail/email-content.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { pathParameters } from '#lib/testing/path-parameters.ts'
@@ -49,6 +56,17 @@ describe('the table of effects', () => {
     const commands = all.flatMap(({ commands = [] }) => commands)
     const known = commandFiles.flatMap(({ names }) => names)
     expect(unique([...commands, ...withoutEffect.commands])).toEqual(unique(known))
+  })
+})
+
+describe('an operation whose effect outlives the session of its caller', () => {
+  it('is a mutation, which locks the session', () => {
+    const never = () => Promise.reject(new Error('runs'))
+    const listed = test.app.useCases.filter(({ operation: { id } }) => needsOpenSession(id))
+    expect(listed.map(({ operation: { id } }) => id)).toEqual(expect.arrayContaining(['createToken', 'claimAgent']))
+    for (const { operation: one } of listed)
+      for (const make of [read, stream, batched])
+        expect(() => make(one, never)).toThrow(`${one.id} outlives the session of its caller`)
   })
 })
 

@@ -614,7 +614,6 @@ const outlivesSession: ReadonlySet<string> = new Set([
   'registerAgent',
   'createOwnAgent',
   'claimAgent',
-  'restoreAgent',
   'createInvite',
   'inviteUser',
   'inviteMember',

@@ -299,6 +299,11 @@ export function preparedMutation<const O extends OperationShape, P>(
   }
 }
 
+/** Only a {@link mutation} locks the session of its caller. @throws if what the operation makes outlives that session */
+function requireNoSession({ id }: OperationShape): void {
+  if (needsOpenSession(id)) throw new Error(`${id} outlives the session of its caller, so it must be a mutation.`)
+}
+
 /**
  * A mutation of one statement that includes the audit entry: one round trip.
  * @param share stores the plan together with concurrent ones, with its own audit entry; undefined if this plan must be stored alone. Not
@@ -309,6 +314,7 @@ export function statement<const O extends OperationShape, P extends StatementPla
   plan: (ctx: Context, input: Input<O>) => Promise<P>,
   share?: (ctx: Context, planned: P, entry: UnboundAuditRecord | undefined) => Promise<SqlRow | undefined> | undefined,
 ): UseCase<O> {
+  requireNoSession(operation)
   return {
     operation,
     async execute(ctx, raw) {
@@ -336,6 +342,7 @@ export function read<const O extends OperationShape>(
   operation: O,
   run: (ctx: Context, input: Input<O>) => Promise<Reply<Output<O>>>,
 ): UseCase<O> {
+  requireNoSession(operation)
   return {
     operation,
     async execute(given, raw) {
@@ -359,6 +366,7 @@ export function stream<const O extends OperationShape>(
   operation: O,
   run: (ctx: Context, input: Input<O>) => Promise<Reply<AsyncIterable<string | Uint8Array>>>,
 ): UseCase<O> {
+  requireNoSession(operation)
   return {
     operation,
     async execute(given, raw) {

@@ -444,13 +444,13 @@ export const noteWithdrawnInvitation = statement('organisations.note-withdrawn',
     WHERE id = $id`,
 })
 
-/** An open session with its account, which is open too. Read for every request of a person: one indexed query. */
 /** Locks the session against being ended. Returns no row if it has ended. */
 export const lockOpenSession = statement('sessions.lock-open', {
   takes: { id: 'text', now: 'timestamptz' },
   returns: { id: 'text' },
   sql: 'SELECT id FROM sessions WHERE id = $id AND revoked_at IS NULL AND expires_at > $now FOR SHARE',
 })
+/** An open session with its account, which is open too. Read for every request of a person: one indexed query. */
 export const openSession = statement('sessions.open', {
   takes: { id: 'text', now: 'timestamptz' },
   returns: {

@@ -312,6 +312,9 @@ const ErasurePlanView = z
       description:
         'Participations with your verified address that you have not claimed. An erasure keeps them: claim them first',
     }),
+    unconfirmed_participations: z.number().int().optional().meta({
+      description: 'The same, but you cannot claim them before the organization confirms the address',
+    }),
   })
   .meta({ id: 'ErasurePlan' })
 

@@ -63,10 +63,19 @@ export const countRemainingProjects = async (db: Database, { account, agents }: 
   return row?.n ?? 0
 }
 
-/** Counts the participations with the verified address of an account that no account has claimed. An erasure of the account does not reach them. */
-export async function countUnclaimedParticipations(db: Database, account: string): Promise<number> {
+/**
+ * Counts the participations with the verified address of an account that no account has claimed. An erasure of the account does not reach them.
+ * The account can claim those whose address is confirmed.
+ */
+export async function countUnclaimedParticipations(
+  db: Database,
+  account: string,
+): Promise<{ confirmed: number; others: number }> {
   const email = await accountDirectory.verifiedAddressOf(db.prisma, account)
-  return email === undefined ? 0 : db.prisma.projectParticipant.count({ where: { email, accountId: null } })
+  if (email === undefined) return { confirmed: 0, others: 0 }
+  const count = (emailConfirmed: boolean) =>
+    db.prisma.projectParticipant.count({ where: { email, emailConfirmed, accountId: null } })
+  return { confirmed: await count(true), others: await count(false) }
 }
 
 /**

@@ -212,7 +212,11 @@ async function Deleted({ plan, numbers, isOfAgent }: ConsequencesProps) {
   ])
   const { colon } = punctuationOf(locale)
   const { gone, others } = numbers
-  const { remaining_projects: remaining = 0, unclaimed_participations: unclaimed = 0 } = plan
+  const {
+    remaining_projects: remaining = 0,
+    unclaimed_participations: unclaimed = 0,
+    unconfirmed_participations: unconfirmed = 0,
+  } = plan
   const items = (['units', 'skills', 'agents', 'tokens', 'projects'] as const)
     .filter((key) => numbers[key] > 0)
     .map((key) => [key, t(`items.${key}`, { count: numbers[key] })] as const)
@@ -251,6 +255,7 @@ async function Deleted({ plan, numbers, isOfAgent }: ConsequencesProps) {
           {t('unclaimed', { count: unclaimed })} <TextLink href="/settings/privacy">{t('claim')}</TextLink>
         </p>
       )}
+      {!isOfAgent && unconfirmed > 0 && <p>{t('unconfirmed', { count: unconfirmed })}</p>}
       {changed.length > 0 && (
         <p>
           {`${t('changed')}${colon}`}

@@ -59,7 +59,7 @@ const planOwn = ({ db, erasures }: Pick<PrivacyDeps, 'db' | 'erasures'>, plan: P
         : await erasures.namesAhead(subject, { redacts: redact === 'true' && agent_id === undefined, now: ctx.now })
     const [remaining, unclaimed] = [
       await countRemainingProjects(db, subject),
-      subject.account === null ? 0 : await countUnclaimedParticipations(db, subject.account),
+      subject.account === null ? undefined : await countUnclaimedParticipations(db, subject.account),
     ]
     return {
       body: {
@@ -67,7 +67,8 @@ const planOwn = ({ db, erasures }: Pick<PrivacyDeps, 'db' | 'erasures'>, plan: P
           ...data,
           ...(names && { names }),
           remaining_projects: remaining,
-          ...(unclaimed > 0 && { unclaimed_participations: unclaimed }),
+          ...(unclaimed && unclaimed.confirmed > 0 && { unclaimed_participations: unclaimed.confirmed }),
+          ...(unclaimed && unclaimed.others > 0 && { unconfirmed_participations: unclaimed.others }),
         },
       },
       resourceId: subject.account ?? subject.agents[0] ?? 'nobody',

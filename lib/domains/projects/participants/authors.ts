@@ -12,6 +12,7 @@ import {
   findSpeaker,
   findWritten,
   insertParticipant,
+  lockParticipation,
   ownerOfAgent,
   type ParticipantRow,
   participantByExternalId,
@@ -70,7 +71,7 @@ async function refuseOwnAddress(
   if (account_id === account || (own && email?.toLowerCase() === own.email.toLowerCase()))
     throw new Problem(
       'forbidden',
-      'You cannot assign a participation to yourself. Claim it with your verified email address. Nothing was changed.',
+      'You cannot assign a participation to yourself. Claim it with your verified email address. If the address is not confirmed, another owner of the project or an admin confirms it. Nothing was changed.',
     )
 }
 
@@ -79,8 +80,7 @@ type Reporter = Pick<Actor, 'id' | 'accountId' | 'scopes' | 'needsOwner'>
 
 /**
  * Whether an address that the actor reports for a participant is evidence for a claim. Only who speaks for the project can say whose words it
- * stores: agents that own it or whose owner does. After something was written, an agent of an owner also needs the scope that acts for
- * participants: otherwise a token that only writes would let somebody read and erase what others wrote. All other addresses are stored, and
+ * stores: agents that own it or whose owner does. After something was written, these also need the scope that acts for participants: otherwise a token that only writes would let somebody read and erase what others wrote. All other addresses are stored, and
  * an owner of the project or an admin confirms them.
  */
 async function isEvidence(
@@ -89,9 +89,8 @@ async function isEvidence(
   participant?: string,
 ): Promise<boolean> {
   if (actor.accountId !== undefined || actor.needsOwner) return false
-  const [speaker] = await findSpeaker(tx, { project, agent: actor.id })
-  if (!speaker) return false
-  if (participant === undefined || speaker.is_owner || actor.scopes.includes('privacy')) return true
+  if ((await findSpeaker(tx, { project, agent: actor.id })).length === 0) return false
+  if (participant === undefined || actor.scopes.includes('privacy')) return true
   return (await findWritten(tx, { participant })).length === 0
 }
 
@@ -109,8 +108,15 @@ export async function refuseTakeover(
 ): Promise<void> {
   consulted(ctx, 'take-over')
   const { email, account_id } = changes
-  // An agent can own a project.
-  if (email !== undefined || account_id !== undefined) guardApplication(ctx)
+  // An agent can own a project, and the token that created it may only write.
+  if (ctx.actor.kind === 'agent' && (email !== undefined || account_id !== undefined)) {
+    guardApplication(ctx)
+    if (!ctx.actor.scopes.includes('privacy'))
+      throw new Problem(
+        'scope_too_small',
+        'A token needs the scope "privacy" to change the address or account of a participant. Nothing was changed.',
+      )
+  }
   if (role !== 'owner' && (email !== undefined || account_id !== undefined)) requireRecentPassword(ctx)
   if (account_id === null && office !== 'admin')
     throw new Problem('forbidden', 'Only an admin can disconnect an account from a participation. Nothing was changed.')
@@ -124,6 +130,15 @@ export async function refuseTakeover(
       'Only owners of the project can connect an account or change an email address. Nothing was changed.',
     )
   await refuseOwnAddress(ctx, changes)
+}
+
+/** @throws {Problem} `conflict` if the participant has another email address */
+function requireAddress(row: Pick<ParticipantRow, 'email'>, email: string | undefined): void {
+  if (email !== undefined && row.email !== null && row.email !== email)
+    throw new Problem(
+      'conflict',
+      'This participant has a different email address. Ask an owner of the project to change it (PATCH /api/projects/{id}/participants/{id}), or use another external_id. Nothing was stored.',
+    )
 }
 
 /**
@@ -157,14 +172,16 @@ export async function participantFor(
       'This participant is being erased, so agents cannot write on their behalf. Nothing was stored.',
     )
   if (row.is_restricted) throw isRestricted()
-  if (email !== undefined && row.email !== null && row.email !== email)
-    throw new Problem(
-      'conflict',
-      'This participant has a different email address. Ask an owner of the project to change it (PATCH /api/projects/{id}/participants/{id}), or use another external_id. Nothing was stored.',
-    )
+  requireAddress(row, email)
   const isNewName = name !== undefined && name !== row.name
   const isNewEmail = email !== undefined && row.email === null
-  if (isNewEmail) await refuseOwnAddress({ tx, actor }, { email })
+  if (isNewEmail) {
+    await refuseOwnAddress({ tx, actor }, { email })
+    // Another request may be adding an address.
+    const [locked] = await lockParticipation(tx, { id: row.id })
+    if (!locked) throw wasErased()
+    requireAddress(locked, email)
+  }
   const emailConfirmed = isNewEmail && (await isEvidence({ tx, actor }, projectId, row.id))
   if (isNewName || isNewEmail)
     await tx.projectParticipant.update({

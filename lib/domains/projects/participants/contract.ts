@@ -114,7 +114,7 @@ export const editParticipant = operation({
   path: '/api/projects/{projectId}/participants/{participantId}',
   summary: 'Correct the name or email address of a participant, or connect an account',
   description:
-    'For owners of the project, managers of its organization and admins. Only owners can connect an account of the organization or change an email address, and never for themselves: they claim the participation. An owner or admin confirms a reported address by sending it; an admin may add a missing one. The address of a claimed participation cannot change. An admin disconnects an account with `account_id: null`, and with `email: null` also removes the wrong address with which it claimed the participation.',
+    'For owners of the project, managers of its organization and admins. Only owners (tokens: with the scope `privacy`) can connect an account of the organization or change an email address, and never for themselves: they claim the participation. An owner or admin confirms a reported address by sending it; an admin may add a missing one. The address of a claimed participation cannot change. An admin disconnects an account with `account_id: null`, and with `email: null` also removes the wrong address with which it claimed the participation.',
   permission: 'projects:write',
   audit: participant,
   params: ofOne,

@@ -58,6 +58,22 @@ describe('the plan of an erasure of an account', () => {
     await claim((await participantOf(project, 'plan-1')).id, person)
     expect(await planned()).toBeUndefined()
   })
+
+  it('counts those apart whose address nobody confirmed, which the account cannot claim', async () => {
+    const person = await signedIn(test)
+    await verify(person)
+    const email = await addressOf(person)
+    await said(project, { external_id: 'plan-2' })
+    await said(project, { external_id: 'plan-2', email })
+    const planned = async () => {
+      const plan = await dataOf(test, 'GET', '/api/privacy/plan', person)
+      return [plan.unclaimed_participations, plan.unconfirmed_participations]
+    }
+    expect(await planned()).toEqual([undefined, 1])
+    const { id } = await participantOf(project, 'plan-2')
+    await dataOf(test, 'PATCH', `${project.path}/participants/${id}`, project.owner, { body: { email } })
+    expect(await planned()).toEqual([1, undefined])
+  })
 })
 
 describe('POST of a message with an author', () => {
@@ -228,7 +244,7 @@ describe('participants of a project', () => {
     expect(await edit(project.owner, { account_id: project.owner.accountId })).toBe(403)
     expect(await edit(project.owner, { email: await addressOf(project.owner) })).toBe(403)
     // The token of an agent acts for the person who owns the agent.
-    const agent = await issuedAgent(test, ['read', 'write'], { owner: project.owner })
+    const agent = await issuedAgent(test, ['read', 'write', 'privacy'], { owner: project.owner })
     await dataOf(test, 'POST', `${project.path}/members`, project.owner, {
       body: { kind: 'agent', member_id: agent.id, role: 'owner' },
     })

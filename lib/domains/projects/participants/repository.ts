@@ -168,11 +168,11 @@ export const findApplicationMembership = statement('projects.find-application-me
 /** One row if the agent speaks for the project: it, or the person who owns it, is an owner of the project. */
 export const findSpeaker = statement('projects.find-speaker', {
   takes: { project: 'text', agent: 'text' },
-  returns: { is_owner: 'bool' },
-  sql: `SELECT bool_or(m.kind = 'agent') AS is_owner FROM project_members m
+  returns: { id: 'text' },
+  sql: `SELECT m.project_id AS id FROM project_members m
     WHERE m.project_id = $project AND m.role = 'owner' AND ((m.kind = 'agent' AND m.member_id = $agent)
       OR (m.kind = 'account' AND m.member_id = (SELECT a.owner_id FROM agent_owners a WHERE a.id = $agent)))
-    HAVING count(*) > 0`,
+    LIMIT 1`,
 })
 /** One row if anything was written on behalf of the participant. */
 export const findWritten = statement('projects.find-written', {

@@ -273,7 +273,7 @@ const ownParticipations = ({ db }: Pick<ProjectPorts, 'db'>) => ({
     if (row.account_id === null && !row.email_confirmed)
       throw new Problem(
         'forbidden',
-        'An agent added this address after it had written for the person, and the organization has not confirmed it. Ask an owner of the project to confirm it (PATCH /api/projects/{id}/participants/{id}), then claim again. Nothing was changed.',
+        'An agent reported this address, and the organization has not confirmed it. Ask another owner of the project or an admin to confirm it (PATCH /api/projects/{id}/participants/{id}), then claim again. Nothing was changed.',
       )
     const claimedAt = row.claimed_at ?? now
     if (row.account_id === null) await tx.projectParticipant.update({ where: { id }, data: { accountId, claimedAt } })

@@ -174,6 +174,67 @@ describe('an address that an agent reports', () => {
     expect((await claim(other, id)).status).toBe(200)
   })
 
+  /** A project of the agent whose token created it. */
+  async function ownedByAgent(scopes: Parameters<typeof issuedAgent>[1]) {
+    const agent = await issuedAgent(kit.test, scopes, { tier: 'enterprise', owner: project.owner })
+    const { id } = await dataOf(kit.test, 'POST', '/api/projects', agent, { body: { name: 'A project of an agent' } })
+    const path = `/api/projects/${id}`
+    const conversation = await madeConversation(kit.test, { ...project, id, path, agent }, {}, agent)
+    const registered = async (external: string, email?: string): Promise<{ id: string }> =>
+      dataOf(kit.test, 'POST', `${path}/participants`, agent, {
+        body: { external_id: external, ...(email !== undefined && { email }) },
+      })
+    const change = (participant: string, body: object) =>
+      kit.test.fetch('PATCH', `${path}/participants/${participant}`, { ...agent, body })
+    return { agent, conversation, registered, change }
+  }
+
+  it('by a token that created the project needs the scope privacy after something was written', async () => {
+    for (const [scopes, status] of [
+      [['read', 'write'], 403],
+      [['read', 'write', 'privacy'], 200],
+    ] as const) {
+      const thief = await holder()
+      const external = `owned-${n++}`
+      const { agent, conversation, registered } = await ownedByAgent([...scopes])
+      await madeMessage(kit.test, conversation, agent, { author: { external_id: external } })
+      const { id } = await registered(external, thief.email)
+      expect(await emailOf(id)).toBe(thief.email)
+      expect((await claim(thief, id)).status).toBe(status)
+    }
+  })
+
+  it('is replaced or confirmed, and an account connected, only by a token of the scope privacy', async () => {
+    for (const [scopes, status] of [
+      [['read', 'write'], 403],
+      [['read', 'write', 'privacy'], 200],
+    ] as const) {
+      const [thief, right] = [await holder(), `right-${n}@example.org`]
+      const { registered, change } = await ownedByAgent([...scopes])
+      const { id } = await registered(`replaced-${n++}`, right)
+      const changed = await change(id, { email: thief.email })
+      expect([changed.status, changed.json.code]).toEqual([status, status === 403 ? 'scope_too_small' : undefined])
+      expect(await emailOf(id)).toBe(status === 403 ? right : thief.email)
+      expect((await claim(thief, id)).status).toBe(status === 403 ? 404 : 200)
+      const colleague = await signedIn(kit.test, 'person', project.owner.organisationId)
+      const { id: other } = await registered(`connected-${n++}`)
+      expect((await change(other, { account_id: colleague.accountId })).status).toBe(status)
+      expect((await change(other, { name: 'A name' })).status).toBe(200)
+    }
+  })
+
+  it('is stored once if two requests add different addresses at once', async () => {
+    const { external, id } = await stranger(null)
+    const emails = ['one@example.org', 'two@example.org'] as const
+    const answers = await Promise.all(
+      emails.map((email) =>
+        kit.test.fetch('POST', `${project.path}/participants`, { ...project.agent, body: author(external, email) }),
+      ),
+    )
+    expect(answers.map(({ json }) => json.code ?? 'stored').toSorted()).toEqual(['conflict', 'stored'])
+    expect(await emailOf(id)).toBe(emails[answers.findIndex(({ json }) => json.code === undefined)])
+  })
+
   it('cannot be prepared by the agent of a member before the application writes for the person', async () => {
     const thief = await holder()
     const external = `prepared-${n++}`
