@@ -1,5 +1,5 @@
-// Values that applications build from messages of two people, with the ids of both: transcripts, tables, exports and records. After one of
-// them is erased, nothing of the person remains, and every word of the other one does.
+// Values that applications build from messages of two people: transcripts, tables, exports and records. After one of them is erased, nothing of
+// the person remains. Every word of the other one does, unless the whole value contains the id of an erased message: then it is deleted.
 import { gzipSync } from 'node:zlib'
 import { HumanMessage } from '@langchain/core/messages'
 import { emptyCheckpoint } from '@langchain/langgraph-checkpoint'
@@ -29,6 +29,9 @@ import { sampled } from '#lib/testing/sampling.ts'
 const name = 'Rosalind Quennell'
 const own = 'I have suffered from cobalt fever since the house in Rhabarberstrasse burned down last winter'
 const their = 'My neighbor repairs old violins in a shed behind the railway station every Thursday'
+/** Too short to be found by words. */
+const secret = 'I am seropositive'
+const secretNumber = 0.987654321
 interface Pair {
   mark: string
   project: MadeProject
@@ -63,6 +66,7 @@ describe.skipIf(!(await areStoresInstalled()))('values made from messages of two
     { id: ids.own, role: 'user', user: name, text: own },
     { id: ids.their, role: 'user', user: 'Otto', text: their },
   ]
+  const brief = (of: Pair) => json(of).map((one, n) => (n === 0 ? { ...one, text: secret } : one))
   const object = (of: Pair, text: string | Uint8Array, more = '') => stores.putObject(`uploads/${of.mark}${more}`, text)
   const thread = async (of: Pair, more: Record<string, unknown>) => {
     const values = { messages: [new HumanMessage({ content: `${their} ${of.mark}`, id: of.ids.their })], ...more }
@@ -173,9 +177,42 @@ describe.skipIf(!(await areStoresInstalled()))('values made from messages of two
     'transcript as text in a state': (of) => thread(of, { log: JSON.stringify(json(of)) }),
     'an item with ids of both': (of) =>
       stores.remember(['memories', of.mark], 'one', { mark: of.mark, messages: json(of) }),
+    'short words in an object': (of) => object(of, JSON.stringify({ mark: of.mark, messages: brief(of) }), '.json'),
+    'short words in a string': (of) => redis.set(`app:${of.mark}`, JSON.stringify(brief(of))),
+    'short words in an item': (of) =>
+      stores.remember(['memories', of.mark], 'one', { mark: of.mark, messages: brief(of) }),
+    'embeddings in a string': (of) =>
+      redis.set(
+        `app:${of.mark}`,
+        JSON.stringify([
+          { id: of.ids.own, embedding: [0.1234, secretNumber] },
+          { id: of.ids.their, text: their },
+        ]),
+      ),
+    'an answer by question in an object': (of) =>
+      object(of, JSON.stringify({ mark: of.mark, [own]: `${secret}, so call a doctor`, b: their }), '.json'),
     'an item with names as keys': (of) =>
       stores.remember(['memories', of.mark], 'one', { mark: of.mark, [name]: their, Otto: own }),
   }
+  /** Values that contain the id of an erased message and are not a part of a list, hash or state. They may paraphrase it. */
+  const namedWhole = new Set([
+    'transcript in an object',
+    'NDJSON in an object',
+    'records by id in an object',
+    'CSV in an object',
+    'HTML in an object',
+    'YAML in an object',
+    'table of Markdown in an object',
+    'gzip in an object',
+    'a log in an object',
+    'transcript in a string',
+    'an item with ids of both',
+    'short words in an object',
+    'short words in a string',
+    'embeddings in a string',
+    'short words in an item',
+    'an answer by question in an object',
+  ])
   const encoded = /[A-Za-z0-9+/]{60,}={0,2}/g
   const readable = (texts: readonly string[]): string =>
     texts.map((one) => `${one} ${one.replaceAll(encoded, (some) => Buffer.from(some, 'base64').toString())}`).join('\n')
@@ -212,15 +249,15 @@ describe.skipIf(!(await areStoresInstalled()))('values made from messages of two
       const after = await contentOf(of.mark)
       const words = own.split(' ')
       const runs = words.flatMap((_, at) => (at + 6 <= words.length ? [words.slice(at, at + 6).join(' ')] : []))
-      // A compressed value is deleted as a whole.
-      const isPacked = shape.startsWith('gzip')
+      const isDeleted = namedWhole.has(shape)
       const outcome = {
-        wasReadable: before.includes(their) || isPacked,
+        wasReadable: before.includes(their) || shape.startsWith('gzip'),
         left: runs.filter((run) => after.includes(run)).length,
         names: after.toUpperCase().includes('QUENNELL'),
+        isSecretLeft: after.includes(secret) || after.includes(String(secretNumber)),
         isKept: after.includes(their),
       }
-      expect(outcome).toEqual({ wasReadable: true, left: 0, names: false, isKept: !isPacked })
+      expect(outcome).toEqual({ wasReadable: true, left: 0, names: false, isSecretLeft: false, isKept: !isDeleted })
       expect(receipt.stores.every(({ residue }: { residue: number }) => residue === 0)).toBe(true)
     },
     240_000,

@@ -387,6 +387,8 @@ function withDistinctKeys(layer: Layer, replacements: Replacement[]): Replacemen
   }
   for (const one of replacements.slice(next)) found.push(one)
   const given = new Map<string, string>()
+  /** The next number for each rest, so that many equal names are not counted anew. */
+  const numbers = new Map<string, number>()
   for (const { span, cuts } of changed) {
     const raw = base.slice(span.start, span.end)
     const own = cuts.map((one) => ({ ...one, start: one.start - span.start, end: one.end - span.start }))
@@ -394,7 +396,12 @@ function withDistinctKeys(layer: Layer, replacements: Replacement[]): Replacemen
     const rest = /[\p{L}\p{N}]/u.test(cut) ? cut : erasedKey
     const id = JSON.stringify([decodedKey(raw), rest])
     let name = given.get(id) ?? rest
-    if (!given.has(id)) for (let n = 2; taken.has(decodedKey(name)); n++) name = `${rest} ${n}`
+    if (!given.has(id) && taken.has(decodedKey(name))) {
+      let n = numbers.get(rest) ?? 2
+      do name = `${rest} ${n++}`
+      while (taken.has(decodedKey(name)))
+      numbers.set(rest, n)
+    }
     given.set(id, name)
     taken.add(decodedKey(name))
     found.push({ ...span, text: name })
@@ -402,8 +409,15 @@ function withDistinctKeys(layer: Layer, replacements: Replacement[]): Replacemen
   return mergeReplacements(found)
 }
 
-/** Translates replacements in the decoded text to replacements in the base. Tags and other structure inside a replaced span remain. */
-export function replacementsBelow(layer: Layer, replacements: readonly Replacement[]): Replacement[] {
+/**
+ * Translates replacements in the decoded text to replacements in the base. Tags and other structure inside a replaced span remain. `onKey` is
+ * called if the name of a property changes.
+ */
+export function replacementsBelow(
+  layer: Layer,
+  replacements: readonly Replacement[],
+  onKey: () => void = () => {},
+): Replacement[] {
   const { kinds, starts, baseStarts, baseEnds, count, text, coders } = layer
   const found: Replacement[] = []
   let isOfKeys = false
@@ -445,6 +459,7 @@ export function replacementsBelow(layer: Layer, replacements: readonly Replaceme
     found.push({ start: baseStarts[at] ?? 0, end: baseEnds[at] ?? 0, text: coders.get(at)?.(cut, cuts) ?? '' })
   }
   const merged = mergeReplacements(found)
+  if (isOfKeys) onKey()
   return isOfKeys ? withDistinctKeys(layer, merged) : merged
 }
 
@@ -460,8 +475,12 @@ export function structureIn({ kinds, baseStarts, baseEnds, count, newFrom }: Lay
   return found
 }
 
-/** Limits replacements in the base of a layer to its texts: tags and the structure of JSON remain. */
-export function withoutStructure(layer: Layer, replacements: readonly Replacement[]): Replacement[] {
+/** Limits replacements in the base of a layer to its texts: tags and the structure of JSON remain. `onKey` as above. */
+export function withoutStructure(
+  layer: Layer,
+  replacements: readonly Replacement[],
+  onKey: () => void = () => {},
+): Replacement[] {
   if (!layer.hasStructure) return [...replacements]
   const { kinds, baseStarts, baseEnds, count } = layer
   const order = Array.from({ length: count }, (_, at) => at).sort(
@@ -488,5 +507,6 @@ export function withoutStructure(layer: Layer, replacements: readonly Replacemen
     }
   }
   const merged = mergeReplacements(found)
+  if (isOfKeys) onKey()
   return isOfKeys ? withDistinctKeys(layer, merged) : merged
 }

@@ -355,9 +355,14 @@ export function structureOf(text: string, depth: number): Span[] {
 
 /**
  * Translates found spans to replacements in the text itself: escapes are cut as a whole, Base64 is encoded again, tags and the structure
- * of JSON remain, and names of properties stay distinct.
+ * of JSON remain, and names of properties stay distinct. `onKey` is called if the name of a property changes.
  */
-export function replacementsOf(text: string, spans: readonly FoundSpan[], by = ''): Replacement[] {
+export function replacementsOf(
+  text: string,
+  spans: readonly FoundSpan[],
+  by = '',
+  onKey: () => void = () => {},
+): Replacement[] {
   const { layers } = viewsOf(text)
   const byDepth = new Map<number, Replacement[]>()
   for (const { start, end, view } of spans) {
@@ -371,11 +376,21 @@ export function replacementsOf(text: string, spans: readonly FoundSpan[], by = '
     carried = mergeReplacements([...carried, ...(byDepth.get(depth) ?? [])])
     if (carried.length === 0) continue
     const above = layers[depth]
-    const limited = above ? withoutStructure(above, carried) : carried
+    const limited = above ? withoutStructure(above, carried, onKey) : carried
     const layer = layers[depth - 1]
-    carried = layer ? replacementsBelow(layer, limited) : limited
+    carried = layer ? replacementsBelow(layer, limited, onKey) : limited
   }
   return carried
+}
+
+/** Whether a span is in the name of a property. */
+export function areInKeys(text: string, spans: readonly FoundSpan[]): boolean {
+  let isFound = false
+  const onKey = () => {
+    isFound = true
+  }
+  if (spans.length > 0) replacementsOf(text, maxDecoded(text, spans), '', onKey)
+  return isFound
 }
 
 /** Rounds after which words that remain are given up. */

@@ -2,7 +2,7 @@ import { describe, expect, it, test } from 'vitest'
 import { newId } from '#lib/kernel/ids.ts'
 import type { ThreadSearchTerms } from './checkpoints.ts'
 import { isDerived, type Rewriting, rewriteValue } from './rewriting.ts'
-import { formsOf, isNaming, withoutId } from './search-strings.ts'
+import { formsOf, isNaming, withoutId, withoutRuns } from './search-strings.ts'
 import { threadScanner } from './thread-scanner.ts'
 
 const text = 'She said "no", and left\nthe house — für immer.'
@@ -260,4 +260,14 @@ describe('withoutId and isNaming', () => {
 it('formsOf returns the text unescaped and escaped, also with ASCII only', () => {
   const python = JSON.stringify(text).replace('—', '\\u2014').replace('ü', '\\u00fc').slice(1, -1)
   expect(formsOf(text)).toEqual(expect.arrayContaining([text, JSON.stringify(text).slice(1, -1), python]))
+})
+
+it('withoutRuns cuts a name from the name of a property, but not the words of which its value is derived', () => {
+  const runsOf = (words: string) => (of: string) => {
+    const start = of.indexOf(words)
+    return start < 0 ? [] : [{ run: 1, start, end: start + words.length }]
+  }
+  const question = 'Why does the cellar of the house flood every spring'
+  expect(withoutRuns(JSON.stringify({ [question]: 'Call a plumber.' }), runsOf(question))).toBeUndefined()
+  expect(withoutRuns('{"Maria Probe":"Otto"}', runsOf('Maria Probe'))).toBe('{"[erased]":"Otto"}')
 })

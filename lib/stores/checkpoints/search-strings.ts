@@ -1,5 +1,6 @@
 import type { ErasedRunMatch } from '#lib/kernel/data-source.ts'
-import { editText } from '#lib/text/views.ts'
+import { areInKeys, editText, viewsOf } from '#lib/text/views.ts'
+import { runWeight, tokenize } from '#lib/text/words.ts'
 import { leastId, leastText, type ThreadSearchTerms } from './checkpoints.ts'
 
 /** Replaces removed words. Not empty, because some models reject a message without content. */
@@ -57,7 +58,16 @@ export function holdsAny(
   return [...forms, ...named].some((searchString) => buffer.includes(searchString))
 }
 
-/** A text without these runs, in whatever encoding they were found. Undefined if they cannot be cut out of it. */
+/**
+ * A text without these runs, in whatever encoding they were found. Undefined if they cannot be cut out of it, or if the name of a property
+ * contains more than a name: its value is derived from these words.
+ */
 export function withoutRuns(text: string, runsIn: (text: string) => readonly ErasedRunMatch[]): string | undefined {
+  const layers = viewsOf(text).layers
+  const isRun = ({ start, end, view }: ErasedRunMatch): boolean => {
+    const found = view ? layers[view.depth - 1]?.text.slice(view.start, view.end) : text.slice(start, end)
+    return tokenize(found ?? '').reduce((sum, { weight }) => sum + weight, 0) >= runWeight
+  }
+  if (areInKeys(text, runsIn(text).filter(isRun))) return undefined
   return editText(text, runsIn, placeholder)
 }

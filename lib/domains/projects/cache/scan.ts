@@ -158,8 +158,7 @@ async function changesByWords(
   before: readonly CachePart[],
 ): Promise<{ changes: CacheChange[]; isRetained: boolean; isCut: boolean }> {
   const changes = [...known.values()]
-  let isRetained = false
-  let isCut = changes.some(({ to }) => to !== null)
+  let [isRetained, isCut] = [false, false]
   for (const [n, part] of entry.parts.entries()) {
     // The names of a stream's fields are no words of the entry.
     const value = entry.type === 'stream' ? readableOf(part.texts.filter((_, at) => at % 2 === 1)) : values[n]
@@ -207,7 +206,6 @@ function cacheDecider(sought: CacheSearch) {
   const ids = searchStringsOf([...sought.ids])
   const distinctiveIds = [...sought.chosen].filter(({ id }) => isDistinctiveKey(id))
   const chosen = searchStringsOf(distinctiveIds.map(({ id }) => id))
-  const everyId = [...sought.ids, ...distinctiveIds.map(({ id }) => id)]
   const anchors = searchStringsOf([...sought.anchors, ...distinctiveIds.flatMap((one) => one.anchors)])
   const near = searchStringsOf([...sought.near].filter((id) => isOurKey('conversation', id)))
   const keys = searchStringsOf(keyingIds(sought.keys))
@@ -246,19 +244,6 @@ function cacheDecider(sought: CacheSearch) {
     if (mayFollow && chosen.occursIn(name)) return { ...whole(entry, by), isClientChosen: true }
     if (isNear && !wordDecider) return whole(entry, by)
 
-    const ownership = memoize(async (): Promise<Ownership> => {
-      if (names.has(name) || isOwn(name)) return 'own'
-      const found = await sought.ownershipOf(name)
-      return found === 'nobody' && isAnchored ? 'own' : found
-    })
-    /** What remains of a part that was also made from messages of others. */
-    const withoutSources = async (part: CachePart, field: string): Promise<string | undefined> => {
-      const [value = Buffer.alloc(0)] = part.texts
-      const canCut = entry.isWhole && !isOwn(name) && type !== 'stream' && type !== 'other' && !isNamedByIds(field)
-      const rest = canCut ? await wordDecider?.withoutSources(readable(value), everyId, ownership) : undefined
-      return rest === undefined || isNamedByIds(rest) ? undefined : rest
-    }
-    const isNamedByIds = (text: string): boolean => ids.occursIn(text) || chosen.occursIn(text)
     const known = new Map<CachePart, CacheChange>()
     let isClientChosen = false
     for (const [n, part] of parts.entries()) {
@@ -268,21 +253,27 @@ function cacheDecider(sought: CacheSearch) {
       const isLikely = mayFollow && (chosen.occursIn(text) || chosen.occursIn(field))
       if (!isSure && !isLikely) continue
       isClientChosen ||= !isSure
-      const isRecord = type === 'hash' && everyId.some((id) => isRecordField(field, text, id))
-      const rest = isRecord ? undefined : await withoutSources(part, field)
-      if (rest === undefined && (type === 'string' || type === 'other' || isOwn(name) || isRecord))
+      const isRecord =
+        type === 'hash' &&
+        [...sought.ids, ...distinctiveIds.map(({ id }) => id)].some((id) => isRecordField(field, text, id))
+      if (type === 'string' || type === 'other' || isOwn(name) || isRecord)
         return { ...whole(entry, by), ...(isClientChosen && { isClientChosen }) }
-      known.set(part, { part, to: rest === undefined ? null : Buffer.from(rest) })
+      known.set(part, { part, to: null })
     }
     const isInside = naming !== undefined || isAnchored || isOwn(name) || isInKeySpace(space, name)
     if (!isInside) unsearched.isOutside = true
     const isPrefixed = isInside && naming === undefined && !isAnchored && !isOwn(name)
+    const ownership = memoize(async (): Promise<Ownership> => {
+      if (names.has(name) || isOwn(name)) return 'own'
+      const found = await sought.ownershipOf(name)
+      return found === 'nobody' && isAnchored ? 'own' : found
+    })
     if (isInside && wordDecider && (await wordDecider.hasErasedWords({ form: 'text', text: name }, ownership)))
       return { ...whole(entry, by), isPrefixed }
     const { changes, isRetained, isCut } =
       isInside && wordDecider
         ? await changesByWords(sought, entry, values, naming, known, unsearched, ownership, before)
-        : { changes: [...known.values()], isRetained: false, isCut: known.values().some(({ to }) => to !== null) }
+        : { changes: [...known.values()], isRetained: false, isCut: false }
     if (changes.length === 0) return isRetained ? { name, type, found: by, verdict: 'retained', isPrefixed } : undefined
     // A piece of a long string, or a value of an unknown type, cannot be compared and changed: delete the entry.
     const isOneValue = isOwn(name) || type === 'other' || !entry.isWhole

@@ -22,9 +22,9 @@ import {
   parseItem,
   undecidedThread,
 } from './items.ts'
-import { cutSharedMemories, eraseMemories } from './memories-by-words.ts'
+import { eraseMemories } from './memories-by-words.ts'
 import { lockConversationsOf, sourcesOfThreads, threadsListedElsewhere } from './repository.ts'
-import { idsOf, isSure, refsOf, threadsOf, together } from './thread-search.ts'
+import { idsOf, refsOf, threadsOf, together } from './thread-search.ts'
 import {
   fingerprintsOf,
   rememberedOf,
@@ -267,17 +267,6 @@ export async function eraseCheckpoints(
   )
   const rewriter = threadRewriter(deps, scope, { rows, wordsIn }, tx, options)
   const remembered = together(ids.map((id) => rememberedOf(id, rows.get(id))))
-  const stored = [...rows.values()]
-  const shared = await cutSharedMemories(
-    store,
-    {
-      ids: ids.filter((id) => rows.has(id) && isSure(id)),
-      words: options?.words ?? fingerprintsOf(stored.flatMap((row) => row.texts)),
-      projects: [...new Set(stored.map(({ project }) => project))],
-      now,
-    },
-    tx,
-  )
   let erased = await store.forget(
     remembered.map((one) => ({ ...one, ...wordsIn(null) })),
     tx,
@@ -294,8 +283,6 @@ export async function eraseCheckpoints(
     tx,
     now,
   )
-  byWords.cut.push(...shared.cut)
-  byWords.deleted.push(...shared.deleted)
   erased += byWords.cut.length + byWords.deleted.length
   const counts = countsOf(items, { erased, named, moved: rewriter.moved }, scope, options)
   return { ...counts, ...reportOf(rewriter, byWords) }

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { type ErasedRunMatch, type ErasedWords, longestSearch } from '#lib/kernel/data-source.ts'
-import { searchStringsOf } from '#lib/stores/cache/search-strings.ts'
 import type { CheckpointStore, Memory, MemoryChange, MemoryCursor } from '#lib/stores/checkpoints/checkpoints.ts'
 import { isDistinctiveText } from '#lib/stores/checkpoints/search-strings.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
@@ -150,34 +149,6 @@ export async function* memoriesWithWords(
     }
     if (found.changes.length + found.left.length > 0) yield found
     if (!next) return
-    after = next
-  }
-}
-
-/**
- * Cuts erased words and ids from items that contain ids of erased sources and also words of remaining ones, such as the memory of a meeting.
- * Returns their labels. Other items with these ids are deleted elsewhere.
- */
-export async function cutSharedMemories(
-  store: CheckpointStore,
-  { ids, words, projects, now }: { ids: readonly string[]; words: ErasedWords; projects: readonly string[]; now: Date },
-  tx: Transaction,
-): Promise<{ cut: string[]; deleted: string[] }> {
-  const done = { cut: [] as string[], deleted: [] as string[] }
-  if (ids.length === 0 || words.isEmpty) return done
-  const { occursIn } = searchStringsOf(ids)
-  const decider = valueDecider(words, { within: (run) => run(tx), projects, now, erasedIds: new Set(ids) })
-  for (let after: MemoryCursor | undefined; ; ) {
-    const { memories, next } = await store.memoryPage(after, tx)
-    const changes: MemoryChange[] = []
-    for (const memory of memories) {
-      if (!occursIn(memory.value) || occursIn(`${memory.namespace}\n${memory.key}`)) continue
-      const value = await decider.withoutSources({ form: 'text', text: memory.value }, ids)
-      if (value !== undefined && !occursIn(value)) changes.push({ memory, value })
-    }
-    for (const { memory, value } of await store.changeMemories(changes, tx))
-      done[value === null ? 'deleted' : 'cut'].push(memoryLabel(memory))
-    if (!next) return done
     after = next
   }
 }

@@ -341,8 +341,9 @@ async function eraseUngrouped(
   const rest = items.filter((item) => !isUngrouped(item))
   if (rest.length === items.length || words === undefined) return { count: 0, rest }
   const cut = (text: string): string | undefined => {
-    const spans = mergeSpans([...words.runsIn(text), ...words.namesIn(text)])
-    return spans.length === 0 ? undefined : (cutFrom(text, spans) ?? '')
+    const runs = words.runsIn(text)
+    const spans = mergeSpans([...runs, ...words.namesIn(text)])
+    return spans.length === 0 ? undefined : (cutFrom(text, spans, runs) ?? '')
   }
   let count = 0
   for (const kind of ['node', 'link'] as const) {

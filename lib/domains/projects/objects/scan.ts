@@ -162,15 +162,7 @@ export function objectDecider(
         return former.length > 0 ? { ...deleted, verdict: 'cut', former } : undefined
       }
       const value = readable(newest.bytes)
-      if (namesErased(value.text) && naming === undefined) {
-        const rest = await wordDecider.withoutSources(
-          value,
-          [...given, ...distinctiveIds.map(({ id }) => id)],
-          ownership,
-        )
-        if (rest === undefined || namesErased(rest)) return deleted
-        return { ...deleted, verdict: 'cut', cut: { state: newest.state, bytes: Buffer.from(rest) } }
-      }
+      if (namesErased(value.text) && naming === undefined) return deleted
       const decided = await wordDecider.decide(value, naming, ownership)
       if (decided.decision === 'deleted') return deleted
       if (decided.decision === 'cut')

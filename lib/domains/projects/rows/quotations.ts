@@ -112,8 +112,11 @@ const matchesOf = (words: ErasedWords, text: string): ErasedRunMatch[] => [
   ...words.runsIn(text),
   ...words.namesIn(text),
 ]
-const without = (text: string, matches: readonly ErasedRunMatch[]): string =>
-  cutFrom(text, mergeSpans(matches)) ?? placeholder
+/** A text without the matches that `isErased` accepts. A name as the name of a property is cut from it alone. */
+function without(words: ErasedWords, text: string, isErased: (match: ErasedRunMatch) => boolean = () => true): string {
+  const spans = mergeSpans(matchesOf(words, text).filter(isErased))
+  return cutFrom(text, spans, words.runsIn(text).filter(isErased)) ?? placeholder
+}
 
 type Cut = (text: string) => Promise<string | undefined>
 /**
@@ -131,8 +134,8 @@ function cutterWithin(tx: Transaction, project: string, { words, now, erasedIds 
     const found = matchesOf(words, text)
     if (found.length === 0) return undefined
     const known = await explained()
-    const erased = found.filter(({ run }) => !known.has(run))
-    return erased.length === 0 ? undefined : without(text, erased)
+    const isErased = ({ run }: ErasedRunMatch): boolean => !known.has(run)
+    return found.some(isErased) ? without(words, text, isErased) : undefined
   }
 }
 
@@ -262,8 +265,7 @@ async function cutRecord(
   stores: KeyStores,
 ): Promise<boolean> {
   const cut = (text: string): string | undefined => {
-    const matches = matchesOf(words, text)
-    return matches.length === 0 ? undefined : without(text, matches)
+    return matchesOf(words, text).length === 0 ? undefined : without(words, text)
   }
   let isChanged = false
   async function change(text: string | undefined, write: (rest: string) => Promise<unknown>): Promise<void> {

@@ -1,12 +1,11 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { ErasedRunMatch, ErasedWords } from '#lib/kernel/data-source.ts'
 import { memoize } from '#lib/kernel/memoize.ts'
-import { placeholder } from '#lib/stores/checkpoints/search-strings.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { leavesTogether, type PieceSpan, runsAcross, type StringLeaf, withoutSpans } from '#lib/stores/virtual-texts.ts'
 import { technical } from '#lib/text/json.ts'
 import { erasedKey } from '#lib/text/layer.ts'
-import { editText } from '#lib/text/views.ts'
+import { areInKeys, editText } from '#lib/text/views.ts'
 import { tokenize } from '#lib/text/words.ts'
 import { besides, cutFrom, decideDerivedText } from '../words/derived-text.ts'
 import { mergeSpans, occurrences, type TextSpan } from '../words/fingerprints.ts'
@@ -91,11 +90,6 @@ export interface ValueDecider {
    * else, it is only deleted if nothing but erased words would remain.
    */
   decide(value: Readable, naming?: Naming, ownership?: OwnershipOf): Promise<ValueDecision>
-  /**
-   * What remains of a value that contains ids of erased sources, without these ids, if it was also made from texts of others. Undefined if
-   * the value has to be deleted.
-   */
-  withoutSources(value: Readable, ids: Iterable<string>, ownership?: OwnershipOf): Promise<string | undefined>
   /** Whether a value contains erased words that no remaining text explains. */
   hasErasedWords(value: Readable, ownership?: OwnershipOf): Promise<boolean>
   /**
@@ -172,32 +166,22 @@ const maxRounds = 4
 
 /**
  * Removes the spans that `spansOf` returns for a text, in whatever encoding they were found, and searches the result again. Null if nothing
- * that people wrote would remain, or if words remain.
+ * that people wrote would remain, if words remain, or if the name of a property contains spans of `sourcesOf`: its value is derived from them.
  */
-export function cutStrings(text: string, spansOf: (one: string) => TextSpan[]): string | null {
+export function cutStrings(
+  text: string,
+  spansOf: (one: string) => TextSpan[],
+  sourcesOf: (one: string) => TextSpan[] = spansOf,
+): string | null {
   let rest = text
   for (let round = 0; round < maxRounds; round++) {
     const spans = spansOf(rest)
     if (spans.length === 0) return rest
-    const cut = cutFrom(rest, spans)
+    const cut = cutFrom(rest, spans, sourcesOf(rest))
     if (cut === null) return null
     rest = cut
   }
   return spansOf(rest).length === 0 ? rest : null
-}
-
-const idCharacters = /[A-Za-z0-9_-]+/g
-/** A text in which a placeholder replaces ids. Names of properties stay distinct. Undefined if an id cannot be replaced. */
-function withoutIds(text: string, ids: Iterable<string>): string | undefined {
-  const wanted = new Set(ids)
-  const present = new Set([...text.matchAll(idCharacters)].map(([word]) => word).filter((word) => wanted.has(word)))
-  for (const id of wanted) if (/[^A-Za-z0-9_-]/.test(id) && text.includes(id)) present.add(id)
-  const all = [...present].map((id) => new RegExp(`(?<![A-Za-z0-9])${RegExp.escape(id)}(?![A-Za-z0-9])`, 'g'))
-  const spansOf = (one: string) =>
-    all.flatMap((id) =>
-      [...one.matchAll(id)].map(({ index, 0: found }) => ({ start: index, end: index + found.length })),
-    )
-  return editText(text, spansOf, placeholder)
 }
 
 /** The strings of a text that people wrote, without technical ones. */
@@ -342,10 +326,12 @@ export function valueDecider(words: ErasedWords, options: ValueDeciderOptions): 
   /** Removes names and leaves the words around them, whose author is not known. A value that cannot be cut is deleted. */
   function decideByNames({ form, text }: Readable, spoken: string, known: ReadonlySet<number>): ValueDecision {
     const spansOf = (one: string): TextSpan[] => mergeSpans(matches(one).filter(({ run }) => !known.has(run)))
-    const spokenRest = cutStrings(spoken, spansOf)
+    // The value of a property with a name may be somebody else's.
+    const ofNothing = () => []
+    const spokenRest = cutStrings(spoken, spansOf, ofNothing)
     if (spokenRest === null || !hasWords(spokenRest)) return { decision: 'deleted' }
     if (form !== 'text') return { decision: 'deleted' }
-    const cut = cutStrings(text, spansOf)
+    const cut = cutStrings(text, spansOf, ofNothing)
     const rest = cut === null ? null : withoutAcross(cut, known)
     const isClean = rest !== null && !unexplained(allMatchesIn(rest, stringsOf(rest)), known)
     return isClean ? { decision: 'cut', text: rest } : { decision: 'deleted' }
@@ -367,20 +353,21 @@ export function valueDecider(words: ErasedWords, options: ValueDeciderOptions): 
   ): Promise<ValueDecision> {
     let persons: readonly string[] = []
     const isUnknown = ({ run }: ErasedRunMatch): boolean => !known.has(run)
-    const spansOf = (one: string): TextSpan[] =>
+    const sourcesOf = (one: string): TextSpan[] =>
       mergeSpans([
         ...besides(
           one,
           words.runsIn(one).filter(isUnknown),
           persons.flatMap((sought) => occurrences(one, sought)),
         ),
-        ...words.namesIn(one).filter(isUnknown),
         ...named.flatMap((sought) => occurrences(one, sought)),
       ])
+    const spansOf = (one: string): TextSpan[] =>
+      mergeSpans([...sourcesOf(one), ...words.namesIn(one).filter(isUnknown)])
     let mayBeTheirs = isOfOthers(ownership)
     if (hasErased) {
       // Without words of other authors, the remaining texts need not be read.
-      const rest = cutStrings(spoken, spansOf)
+      const rest = cutStrings(spoken, spansOf, sourcesOf)
       if (rest === null || !hasWords(rest)) return { decision: 'deleted' }
       mayBeTheirs ||= ownership === 'nobody' && (await remaining.living.haveWritten(rest))
     }
@@ -393,9 +380,10 @@ export function valueDecider(words: ErasedWords, options: ValueDeciderOptions): 
       { runsIn: matches },
       known,
     )
+    if (areInKeys(text, sourcesOf(text))) return { decision: 'deleted' }
     // Remaining texts contain every word, so the value is theirs.
     if (decided.decision === 'retained') return decided
-    const cut = form === 'text' ? cutStrings(text, spansOf) : null
+    const cut = form === 'text' ? cutStrings(text, spansOf, sourcesOf) : null
     const rest = cut === null ? null : withoutAcross(cut, known)
     const isTheirs = async () =>
       mayBeTheirs || (rest !== null && (await remaining.textsIn(spokenOf(stringsOf(rest)))).length > 0)
@@ -428,12 +416,6 @@ export function valueDecider(words: ErasedWords, options: ValueDeciderOptions): 
 
   return {
     decide,
-    async withoutSources(value, ids, ownershipOf) {
-      if (value.form !== 'text') return undefined
-      const decided = await decide(value, { named: [], remaining: [] }, ownershipOf)
-      if (decided.decision !== 'cut' && decided.decision !== 'retained') return undefined
-      return withoutIds(decided.decision === 'cut' ? decided.text : value.text, ids)
-    },
     async hasErasedWords({ text }, ownershipOf = ofProjects) {
       const all = allMatchesIn(text, stringsOf(text))
       return all.length > 0 && unexplained(all, await explainedIn(all, await ownershipOf()))

@@ -1,6 +1,6 @@
 import type { ErasedWords } from '#lib/kernel/data-source.ts'
 import { applyReplacements } from '#lib/text/layer.ts'
-import { maxDecoded, readerText, replacementsOf, structureOf, viewsOf } from '#lib/text/views.ts'
+import { areInKeys, maxDecoded, readerText, replacementsOf, structureOf, viewsOf } from '#lib/text/views.ts'
 import { runWeight, tokenize } from '#lib/text/words.ts'
 import { mergeSpans, type TextSpan } from './fingerprints.ts'
 import { allOf, finderOf, type TextFinder } from './text-index.ts'
@@ -110,7 +110,7 @@ export function besides(text: string, matches: readonly TextSpan[], theirs: read
 function isExplained(text: string, remaining: TextFinder): boolean {
   const spans = remaining.spansIn(text)
   if (spans.length === 0) return false
-  const rest = cutFrom(text, mergeSpans(spans))
+  const rest = cutFrom(text, mergeSpans(spans), [])
   // Here any beginning of a line counts as a label: nothing is removed because of it.
   return rest === null || !hasSpokenWords(readerText(rest), (line) => label.test(line))
 }
@@ -148,9 +148,12 @@ const isBesideText = (text: string): boolean => !hasSpokenWords(readerText(text)
 const hasRun = (text: string): boolean => tokenize(text).reduce((sum, { weight }) => sum + weight, 0) >= runWeight
 
 /**
- * Removes spans from a text, in whatever encoding they were found. Null if only speaker labels would remain. A label is removed with the words that it introduces. JSON and markup remain valid.
+ * Removes spans from a text, in whatever encoding they were found. Null if only speaker labels would remain, or if one of the spans `sources`
+ * is in the name of a property: the value below it, such as an answer, is derived from these words. A label is removed with the words that
+ * it introduces. JSON and markup remain valid.
  */
-export function cutFrom(text: string, spans: readonly TextSpan[]): string | null {
+export function cutFrom(text: string, spans: readonly TextSpan[], sources = spans): string | null {
+  if (areInKeys(text, sources)) return null
   const { layers } = viewsOf(text)
   const deletions: TextSpan[] = []
   for (const [depth, some] of Map.groupBy(maxDecoded(text, spans), ({ view }) => view?.depth ?? 0)) {

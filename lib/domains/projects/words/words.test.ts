@@ -303,3 +303,11 @@ it('mergeSpans returns any number of spans', () => {
   const spans = Array.from({ length: 300_000 }, (_, at) => ({ start: at * 2, end: at * 2 + 1 }))
   expect(mergeSpans(spans)).toHaveLength(300_000)
 })
+
+it('decideDerivedText deletes a text if the name of a property contains erased words', () => {
+  const question = 'Why does the cellar of the house on Mill Lane flood every spring?'
+  const others = 'Otto prefers the blue curtains in the kitchen because they keep the heat out.'
+  const text = JSON.stringify({ [question]: 'You should call a plumber.', b: others })
+  const from = { text, isNamed: false, named: [], remaining: [others] }
+  expect(decideDerivedText(from, fingerprintsOf(question), new Set())).toEqual({ decision: 'deleted' })
+})
