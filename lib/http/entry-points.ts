@@ -86,6 +86,7 @@ export function createEntryPoints(deps: EntryPointDeps) {
   const handle = createHandle({
     access,
     admit: restored.admit,
+    confirm: restored.confirm,
     pools: admissionPools({ patience: admissionPatience }),
     countPage,
     pipeline,
@@ -130,11 +131,13 @@ export function createEntryPoints(deps: EntryPointDeps) {
       }),
     /** The person behind the browser's cookies, from the current state of the database. */
     async personFromCookies(cookies: string): Promise<Caller | undefined> {
-      await restored.admit()
-      return people().caller(cookies)
+      const admission = await restored.admit()
+      const caller = await people().caller(cookies)
+      await restored.confirm(admission)
+      return caller
     },
     /** Throws while a restored database still contains erased data. */
-    admitPage: restored.admit,
+    admitPage: async (): Promise<void> => void (await restored.admit()),
     /** Runs a use case for the person behind a page, through the same pipeline. @throws Problem */
     async asPerson(
       cookies: string,
@@ -143,7 +146,7 @@ export function createEntryPoints(deps: EntryPointDeps) {
       view?: PageView,
     ): Promise<unknown> {
       const run = async () => {
-        await restored.admit()
+        const admission = await restored.admit()
         const caller = await access.identify(
           { headers: { get: (name) => (name === 'cookie' ? cookies : null) } },
           address(),
@@ -157,7 +160,9 @@ export function createEntryPoints(deps: EntryPointDeps) {
           now: clock.now(),
         }
         const given = { params: {}, query: {}, headers: {}, body: undefined, ...input }
-        return (await useCase.execute(ctx, given)).body
+        const { body } = await useCase.execute(ctx, given)
+        await restored.confirm(admission)
+        return body
       }
       return run().catch(refuse)
     },

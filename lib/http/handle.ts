@@ -6,6 +6,7 @@ import { customerNetworkOf } from '#lib/access/client-address.ts'
 import type { RateLimitWindow } from '#lib/access/limiter.ts'
 import { limitHeaders, uncountedWindow } from '#lib/access/limiter.ts'
 import { localeOf } from '#lib/domains/accounts/rules.ts'
+import type { AdmittedServer } from '#lib/domains/erasure/ledger/restored-database.ts'
 import type { AdmittedWrite, StorageAdmission } from '#lib/domains/quotas/admission.ts'
 import type { StorageUsage } from '#lib/domains/quotas/rules.ts'
 import type { Actor, Context, PipelinePorts } from '#lib/kernel/context.ts'
@@ -184,7 +185,9 @@ function present(
 interface HandlerDeps {
   access: Access
   /** Throws while nothing may be served, because a restored database still contains erased data. */
-  admit(): Promise<void>
+  admit(): Promise<AdmittedServer>
+  /** Throws if another database server began to answer since then: it may still contain erased data. */
+  confirm(admission: AdmittedServer): Promise<void>
   pipeline: PipelinePorts
   metrics: Metrics
   /** Bound how many operations of each kind run at once; further ones are rejected before they slow each other down. */
@@ -337,6 +340,8 @@ interface AdmittedRequest {
   /** The bytes that the request announced. */
   announced: number
   admitted: AdmittedWrite | Problem | undefined
+  /** Undefined for operations that are open before a replay. */
+  admission: AdmittedServer | undefined
 }
 
 /** Runs the operation, in its pool if it has one. */
@@ -388,14 +393,31 @@ async function runOperation(
   return made
 }
 
+/** Passes each piece on after it is confirmed. */
+async function* confirmedPieces<P>(pieces: AsyncIterable<P>, confirm: () => Promise<void>): AsyncGenerator<P> {
+  for await (const piece of pieces) {
+    await confirm()
+    yield piece
+  }
+}
+
 /**
  * Turns a request into a response: identifies the caller, counts the request, and runs the operation. The API server and the route
  * handlers both call it.
  */
 export function createHandle(deps: HandlerDeps): Handle {
-  const { admit, admitStorage, hashKey, metrics, origin } = deps
+  const { admit, admitStorage, confirm, hashKey, metrics, origin } = deps
   const identify = callerOf(deps)
   const limits = requestLimits(deps)
+
+  /** Runs the operation, and returns its answer only if the server that was admitted still answers. */
+  async function confirmed(useCase: UseCase, admittedRequest: AdmittedRequest): Promise<Answer> {
+    const made = await runOperation(deps, useCase, admittedRequest)
+    const { admission } = admittedRequest
+    if (!admission) return made
+    await confirm(admission)
+    return made.stream ? { ...made, stream: confirmedPieces(made.stream, () => confirm(admission)) } : made
+  }
 
   /** Adds headers of limits to `common`, also when it throws. */
   async function respond(
@@ -409,7 +431,7 @@ export function createHandle(deps: HandlerDeps): Handle {
     // A request that counts in no window still gets limit headers.
     Object.assign(common, limitHeaders(uncountedWindow(requestClass), requestClass))
     refuseRebound(request, origin)
-    if (!operation.isOpenBeforeReplay) await admit()
+    const admission = operation.isOpenBeforeReplay ? undefined : await admit()
     if (operation.perAddress !== undefined)
       await limits.countAddress({ operation, requestClass, common, address: via.address }, operation.perAddress)
     const caller = await identify(operation, request, via)
@@ -428,14 +450,15 @@ export function createHandle(deps: HandlerDeps): Handle {
     const admitted =
       wanted && caller.storage && isPermitted ? await admitStorage(caller.storage, wanted).catch(overQuota) : undefined
     const announced = wanted?.bytes ?? 0
-    const admittedRequest = { request, via, requestId, caller, value, idempotency, announced, admitted }
+    const admittedRequest = { request, via, requestId, caller, value, idempotency, announced, admitted, admission }
+    const answer = async () => present(operation, request, await confirmed(useCase, admittedRequest), common)
     if (Problem.is(admitted)) {
       if (!idempotency) throw admitted
-      return present(operation, request, await runOperation(deps, useCase, admittedRequest), common)
+      return answer()
     }
     if (admitted?.warning !== undefined) common['KP-Storage-Used'] = `${admitted.warning}%`
     try {
-      return present(operation, request, await runOperation(deps, useCase, admittedRequest), common)
+      return await answer()
     } finally {
       admitted?.end()
     }

@@ -11,7 +11,7 @@ export interface RestoreWatch {
   /** How many erasures of the ledger are missing in the database. */
   state(): Promise<{ missing: number }>
   /** Throws if any are missing. */
-  admit(): Promise<void>
+  admit(): Promise<unknown>
 }
 
 /** Erasure jobs run before a replay is complete, because a replay enqueues what it could not finish. */

@@ -43,7 +43,7 @@ interface UnitErasures {
       now: Date
     },
   ): Promise<string>
-  finish(receiptId: string): Promise<Receipt>
+  finishCommitted(receiptId: string): Promise<Receipt>
   receiptFor(deletedId: string, owners: readonly string[], tx?: Transaction): Promise<string | undefined>
 }
 
@@ -217,7 +217,7 @@ export async function eraseRow(
     headers: headersOut,
     afterCommit: async () => {
       const late = new Problem('unavailable', 'The verification takes longer than usual.')
-      const receipt = await withTimeout(verificationPatience, erasures.finish(receiptId), late).catch(
+      const receipt = await withTimeout(verificationPatience, erasures.finishCommitted(receiptId), late).catch(
         (cause: unknown) => {
           throw new Problem('unavailable', {
             detail: `The ${kind} was erased, but the erasure could not be verified yet. The verification is retried automatically. Request the receipt later.`,

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { signedIn } from '#lib/testing/people.ts'
 import { closeLostRequest, deadlineNotes, lostRequests } from './deadlines-in-ledger.ts'
 
 let app: TestApp
@@ -47,4 +48,17 @@ test('open requests that a restored database lacks are listed with their deadlin
   await expect(closeLostRequest(db, ledger, 'req_a', app.clock.now())).rejects.toMatchObject({ code: 'not_found' })
   const rows = (await Array.fromAsync(ledger.read())).filter(({ kind }) => kind === 'request')
   expect(rows.flatMap((row) => Object.keys(row))).not.toContain('subjectKey')
+})
+
+test('POST /api/privacy/requests records the id and deadline in the ledger before it responds', async () => {
+  const person = await signedIn(app)
+  const body = { kinds: ['access'], password: person.password }
+  const filed = await app.fetch('POST', '/api/privacy/requests', { cookie: person.cookie, body })
+  expect(filed.status, filed.text).toBe(201)
+  // A failover loses the row.
+  await app.db.prisma.privacyRequest.deleteMany()
+  expect(await lostRequests(app.db, app.app.ledger)).toContainEqual({
+    id: filed.json.data.id,
+    due: filed.json.data.legal_due_at,
+  })
 })

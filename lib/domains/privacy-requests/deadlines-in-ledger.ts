@@ -2,7 +2,8 @@ import { z } from 'zod'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import { job } from '#lib/kernel/job.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import type { Ledger } from '#lib/stores/ledger/ledger.ts'
+import type { Reply } from '#lib/kernel/use-case.ts'
+import type { Ledger, LedgerRow } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 
 /** A privacy request that the ledger knows as open and that the database lacks: it was filed after the backup that was restored. */
@@ -59,6 +60,34 @@ export async function closeLostRequest(db: Database, ledger: Ledger, id: string,
   const lost = (await lostRequests(db, ledger)).find((one) => one.id === id)
   if (!lost) throw new Problem('not_found', `No lost privacy request has the id ${id}.`)
   await ledger.append({ kind: 'request', id, at: now.toISOString(), due: lost.due, isClosed: true })
+}
+
+const rowOf = ({ id, legalDueAt }: { id: string; legalDueAt: Date }, now: Date): LedgerRow => ({
+  kind: 'request',
+  id,
+  at: now.toISOString(),
+  due: legalDueAt.toISOString(),
+})
+
+/**
+ * Adds to the reply about a new request that its id and deadline are in the ledger before the response is sent, because a failover may lose
+ * the newest rows of the database. If the ledger cannot be written, the request is filed nevertheless, and the job adds the row later.
+ */
+export function notedReply<T>(
+  { ledger }: { ledger: Pick<Ledger, 'append'> },
+  { row, isNew }: { row: { id: string; legalDueAt: Date }; isNew: boolean },
+  reply: Reply<T>,
+  now: Date,
+): Reply<T> {
+  if (!isNew) return reply
+  const { body, status, headers } = reply
+  return {
+    ...reply,
+    async afterCommit() {
+      await ledger.append(rowOf(row, now)).catch((error: unknown) => logFault(error, { request: row.id }))
+      return { body, ...(status !== undefined && { status }), ...(headers && { headers }) }
+    },
+  }
 }
 
 /**

@@ -4,6 +4,7 @@ import type { Context, MutationContext, PipelinePorts, Transaction } from '#lib/
 import type { SubjectErasures } from '#lib/kernel/erasure-run.ts'
 import type { ProjectPart, Subject } from '#lib/kernel/erasure-scope.ts'
 import type { Basis } from '#lib/kernel/exporter.ts'
+import type { Ledger } from '#lib/stores/ledger/ledger.ts'
 import type { EmailSections } from '#lib/stores/mail/email-content.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 
@@ -151,6 +152,7 @@ export interface CopyChange {
 }
 
 export interface PrivacyDeps {
+  ledger: Pick<Ledger, 'append'>
   /** With two-person approval, an erasure whose subject an admin identifies needs a second admin. */
   requireApproval: RequireApproval
   /** Sends an admin an email about requests, unless they get such emails only daily or never. */

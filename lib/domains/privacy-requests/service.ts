@@ -23,7 +23,7 @@ import type { EmailSections } from '#lib/stores/mail/email-content.ts'
 import type { MailPort } from '#lib/stores/mail/mail.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { cancelForParticipant, fileForParticipant, listForParticipant } from './contract.ts'
-import { deadlineNotes } from './deadlines-in-ledger.ts'
+import { deadlineNotes, notedReply } from './deadlines-in-ledger.ts'
 import { timelineTextFor } from './emails/email-facts.ts'
 import { notifyAdmins, notifying } from './emails/notifications.ts'
 import { erasuresAhead, erasuresList } from './erasures/service.ts'
@@ -280,7 +280,8 @@ const file = (deps: PrivacyDeps) =>
       row = await verifyRequestIn(deps, work, row, found.actsAs === 'application' ? 'token' : party, identity)
     else if (!isUnclaimed && filed.isNew && row.contact !== null) await requestLink(work, row, 'verify')
     const reply = await replyAfter(deps, ctx, work, row)
-    return { ...reply, body: { ...reply.body, joined: filed.joined }, status: filed.isNew ? 201 : 200 }
+    const replied = { ...reply, body: { ...reply.body, joined: filed.joined }, status: filed.isNew ? 201 : 200 }
+    return notedReply(deps, filed, replied, ctx.now)
   })
 
 const list = ({ db, participants }: Pick<PrivacyDeps, 'db' | 'participants'>) =>

@@ -124,7 +124,7 @@ async function* streamed(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8
 export function createMcp(deps: {
   access: Pick<Access, 'identify'>
   /** Throws while nothing may be served. */
-  admit(): Promise<void>
+  admit(): Promise<unknown>
   /** Counts a message in the rate limit of its address. Calls of tools also count in the limits of the token. */
   countPage(address: string): Promise<RateLimitWindow>
   handle: Handle

@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { PrismaPg } from '@prisma/adapter-pg'
 import type pg from 'pg'
 import type { Transaction } from '#lib/kernel/context.ts'
+import { sharedQuestion } from '#lib/kernel/shared-query.ts'
 import { traceStatement } from '#lib/kernel/tracing.ts'
 import { type Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
 import { breaker } from './breaker.ts'
@@ -15,6 +16,13 @@ declare module '#lib/kernel/context.ts' {
   /** A Prisma transaction, through which domains access their tables. */
   interface Transaction extends Prisma.TransactionClient {}
 }
+
+/**
+ * Identifies the server process and the database in it. It differs after a failover, a restore and a restart, behind the same address. Every
+ * role may ask for it.
+ */
+const askIdentity = `SELECT concat_ws('/', extract(epoch FROM pg_postmaster_start_time()),
+  (SELECT oid FROM pg_database WHERE datname = current_database())) AS server`
 
 /** How often a transaction is attempted when the database aborts it because of another one. */
 const maxTries = 3
@@ -32,8 +40,15 @@ export interface Database {
    * few may run concurrently. `isSnapshot`: all statements see the state at the first one.
    */
   transaction<T>(run: (tx: Transaction) => Promise<T>, how?: { longest?: number; isSnapshot?: boolean }): Promise<T>
-  /** The number of open connections that ended unexpectedly: after one, another server may answer. */
-  lostConnections(): number
+  /**
+   * Increases whenever another server may have begun to answer: an open connection ended unexpectedly, or a new one leads to another
+   * server. Behind a pooler, which changes servers without either, only {@link confirmServer} notices it.
+   */
+  serverEpoch(): number
+  /** How many servers were seen to answer after the first one. It increases before the first statement on a connection to another server. */
+  servers(): number
+  /** Behind a pooler, asks which server answers now. Requests at the same time share the question. @throws `unavailable` */
+  confirmServer(): Promise<void>
   /** Lends a connection that keeps its session, for locks that end with it; the caller releases it. @throws if the database is down */
   session(): Promise<pg.PoolClient>
   /** Runs single read-only statements on connections that are kept for these settings. @throws `unavailable` if the database is down */
@@ -130,9 +145,21 @@ export function openDatabase(
   { max = 10, longest = 15_000, patience = 5_000, isGuarded = false, directUrl }: DatabaseOptions = {},
 ): Database {
   const isPooled = directUrl !== undefined && directUrl !== url
-  let lost = 0
-  const opened = (...how: Parameters<typeof openPool>) =>
-    openPool(...how).on('connect', (client) => client.on('error', () => lost++))
+  let [lost, servers] = [0, 0]
+  const answered = new Map<'pooled' | 'direct', string>()
+  const identify = (how: 'pooled' | 'direct', { rows: [row] }: pg.QueryResult<{ server: string }>): void => {
+    if (row && answered.has(how) && answered.get(how) !== row.server) servers++
+    if (row) answered.set(how, row.server)
+  }
+  const opened = (address: string, { onConnect, ...how }: Parameters<typeof openPool>[1]) =>
+    openPool(address, {
+      ...how,
+      onConnect: async (client) => {
+        await onConnect?.(client)
+        // Before the first statement on it. A connection never changes its server, except behind a pooler.
+        if (!how.isPooled) identify('direct', await client.query<{ server: string }>(askIdentity))
+      },
+    }).on('connect', (client) => client.on('error', () => lost++))
   const pool = opened(url, { max, longest, patience, isPooled })
   const direct = isPooled ? opened(directUrl, { max: Math.ceil(max / 2), longest, patience }) : undefined
   // A frozen server is refused within two seconds. A longer patience than usual means a slow machine.
@@ -168,6 +195,11 @@ export function openDatabase(
     }
   }
 
+  const confirmPooled = sharedQuestion<void, void>(async (callers) => {
+    identify('pooled', await run<{ server: string }>('server-identity', askIdentity, []))
+    return callers
+  })
+
   const database: Database = {
     prisma,
     pool,
@@ -201,7 +233,9 @@ export function openDatabase(
         }
       }
     },
-    lostConnections: () => lost,
+    serverEpoch: () => lost + servers,
+    servers: () => servers,
+    confirmServer: isPooled ? confirmPooled : async () => {},
     session: () => (direct ?? pool).connect(),
     withSettings: (settings) => async (text, values, name) => {
       refuseInTransaction(name ?? text)

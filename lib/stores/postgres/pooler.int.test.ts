@@ -2,14 +2,17 @@ import { chmodSync, existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { readEnv } from '#lib/config/env.ts'
+import { operator } from '#lib/operator/operator.ts'
 import { prepareInstallation } from '#lib/platform/installation.ts'
 import { testApp, testSecret } from '#lib/testing/app.ts'
+import { backupOf } from '#lib/testing/backup.ts'
 import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { issuedAgent } from '#lib/testing/people.ts'
 import { freeTestPort } from '#lib/testing/ports.ts'
 import { newFolder, startProcess } from '#lib/testing/services/process.ts'
 import { trace } from '#lib/testing/units.ts'
+import { withConnection } from './connection.ts'
 
 /** Sessions of the database that the pooler shares among all clients. */
 const poolSize = 3
@@ -90,6 +93,35 @@ describe.skipIf(pgbouncer === undefined)('behind PgBouncer in transaction mode',
     } finally {
       await test.close()
     }
+  })
+
+  test('a failover that the pooler hides is noticed before the first response', async () => {
+    const database = await testDatabase()
+    const pooled = await startPooler(database)
+    const { appUrl, ownerUrl } = database
+    const settings = { DATABASE_URL: pooled, DATABASE_DIRECT_URL: appUrl, DATABASE_MIGRATION_URL: ownerUrl }
+    const test = await testApp(settings, database)
+    onTestFinished(test.close)
+    const agent = await issuedAgent(test, ['read', 'write'])
+    const made = await test.fetch('POST', '/v1/knowledge', { token: agent.token, body: trace() })
+    const path = `/v1/knowledge/${made.json.data.id}`
+    const standby = await backupOf({ ownerUrl, env: { ...test.app.env, DATABASE_URL: appUrl } })
+    onTestFinished(standby.drop)
+    expect((await test.fetch('DELETE', path, agent)).status).toBe(204)
+    // The connections to the pooler are idle and remain; the pooler connects to the new database.
+    const epoch = test.db.serverEpoch()
+    const [name, source] = [ownerUrl, standby.ownerUrl].map((url) => new URL(url).pathname.slice(1))
+    await withConnection(Object.assign(new URL(ownerUrl), { pathname: '/postgres' }).href, async (admin) => {
+      await admin.query(`DROP DATABASE ${name} WITH (FORCE)`)
+      await admin.query(`CREATE DATABASE ${name} TEMPLATE ${source}`)
+    })
+    expect(test.db.serverEpoch()).toBe(epoch)
+    for (const detail of [/^Another database server began to answer/, /does not know 1 erasure /]) {
+      const refused = await test.fetch('GET', path, agent)
+      expect([refused.status, refused.json.detail]).toEqual([503, expect.stringMatching(detail)])
+    }
+    await operator(test.app).replayErasures()
+    await expect.poll(async () => (await test.fetch('GET', path, agent)).status, { timeout: 60_000 }).toBe(410)
   })
 
   const folder = newFolder('pooled')

@@ -1,7 +1,11 @@
+import { once } from 'node:events'
+import { connect, createServer } from 'node:net'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
+import { freeTestPort } from '#lib/testing/ports.ts'
 import { withConnection } from './connection.ts'
 import { type Database, openDatabase } from './database.ts'
+import { startTemporary } from './temporary.ts'
 
 let database: TestDatabase
 let db: Database
@@ -78,7 +82,7 @@ test('inside a transaction, a second connection is refused in development', asyn
   await expect(db.transaction(async () => db.withSettings(settings)(read, []))).rejects.toThrow(/second connection/)
 })
 
-test('lostConnections counts a lost connection of every pool, also of the direct ones beside a pooler', async () => {
+test('serverEpoch increases with a lost connection of every pool, also of the direct ones beside a pooler', async () => {
   const direct = new URL(database.appUrl)
   direct.searchParams.set('application_name', 'direct')
   const several = openDatabase(database.appUrl, { max: 2, directUrl: direct.href })
@@ -90,8 +94,35 @@ test('lostConnections counts a lost connection of every pool, also of the direct
   const [ofSettings] = await several.withSettings(settings)(pidOf, [])
   const [ofPool] = await several.query<{ pid: number }>(undefined, pidOf)
   for (const [n, pid] of [ofSession, ofSettings?.pid, ofPool?.pid].entries()) {
-    expect(several.lostConnections()).toBe(n)
+    expect(several.serverEpoch()).toBe(n)
     await withConnection(database.ownerUrl, (owner) => owner.query('SELECT pg_terminate_backend($1)', [pid]))
-    await expect.poll(() => several.lostConnections(), { timeout: 60_000 }).toBe(n + 1)
+    await expect.poll(() => several.serverEpoch(), { timeout: 60_000 }).toBe(n + 1)
   }
+})
+
+test('servers and serverEpoch increase when a new connection leads to another server, although no connection is lost', async () => {
+  const here = new URL(database.ownerUrl)
+  const other = await startTemporary()
+  onTestFinished(other.stop)
+  const there = new URL(other.ownerUrl('postgres'))
+  await withConnection(there.href, (owner) =>
+    owner.query(`ALTER ROLE ${here.username} PASSWORD '${decodeURIComponent(here.password)}'`),
+  )
+  let primary = here
+  const address = createServer((client) => {
+    const server = connect(`${primary.searchParams.get('host')}/.s.PGSQL.5432`)
+    for (const socket of [client, server]) socket.on('error', () => {}).on('close', () => client.destroy())
+    client.pipe(server).pipe(client)
+  })
+  const port = await freeTestPort()
+  await once(address.listen(port, '127.0.0.1'), 'listening')
+  onTestFinished(() => void address.close())
+  const failing = openDatabase(`postgresql://${here.username}:${here.password}@127.0.0.1:${port}/postgres`, { max: 3 })
+  onTestFinished(() => failing.close())
+  const sessions = [await failing.session(), await failing.session()]
+  expect([failing.servers(), failing.serverEpoch()]).toEqual([0, 0])
+  primary = there
+  sessions.push(await failing.session())
+  expect([failing.servers(), failing.serverEpoch()]).toEqual([1, 1])
+  for (const session of sessions) session.release()
 })

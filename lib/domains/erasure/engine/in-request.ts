@@ -123,19 +123,23 @@ async function verify(driver: Driver, receiptId: string, scope: RecordScope, pla
     })
 }
 
+/** Records in the ledger that the transaction of the erasure is committed. Asks the database nothing: it may be down, or another one. */
+const recordCommit = ({ ledger, now }: Driver, receiptId: string): Promise<void> =>
+  ledger.append({ kind: 'commit', id: receiptId, at: now().toISOString() })
+
 /**
- * Verifies and signs the erasure that `begin` committed. Idempotent.
+ * Verifies and signs the erasure that `begin` committed. Idempotent. `isRecorded`: {@link recordCommit} was called.
  * @throws Problem `not_found` for an unknown id
  */
-async function finish(driver: Driver, receiptId: string): Promise<Receipt> {
-  const { db, ledger, signer, ordered, now } = driver
+async function finish(driver: Driver, receiptId: string, isRecorded = false): Promise<Receipt> {
+  const { db, signer, ordered, now } = driver
   const row = await db.prisma.erasure.findUnique({ where: { receiptId } })
   if (!row) throw new Problem('not_found')
   if (row.state === 'signed') return Receipt.parse(row.receipt)
   const { auditId, deletedId, deletedAt } = row
   const logged = { where: { auditId }, select: { reason: true } }
   const { reason } = await db.prisma.deletionAuditEntry.findUniqueOrThrow(logged)
-  await ledger.append({ kind: 'commit', id: receiptId, at: now().toISOString() })
+  if (!isRecorded) await recordCommit(driver, receiptId)
   const scope = recordScopeOf(deletedId)
   const plan = ReceiptPlan.parse(row.plan)
   await verify(driver, receiptId, scope, plan).catch((error: unknown) => {
@@ -178,6 +182,11 @@ export function recordErasures(deps: RecordEngine) {
   return {
     begin: (tx: Transaction, order: RecordErasureOrder) => begin(driver, tx, order),
     finish: (receiptId: string) => finish(driver, receiptId),
+    /** Right after the commit: records it before the database is asked anything, then verifies and signs. */
+    async finishCommitted(receiptId: string): Promise<Receipt> {
+      await recordCommit(driver, receiptId)
+      return finish(driver, receiptId, true)
+    },
     unfinished: (time: Date) => unfinished(driver, time),
   }
 }

@@ -133,7 +133,11 @@ export function compareWithLedger(db: Database, ledger: Pick<Ledger, 'readSince'
   let position: LedgerPosition = ledgerStart()
   /** Intents whose subject was under holds completely: nothing to replay. */
   const hollow = new Set<string>()
-  let recent: string[] = []
+  /**
+   * The latest erasures, and all that are not compared yet. Each row is read once, so they remain here while the database does not
+   * answer: the erasures that a failover lost are those that were read last.
+   */
+  let wanted = new Set<string>()
   let isWhole = false
 
   return async () => {
@@ -147,11 +151,12 @@ export function compareWithLedger(db: Database, ledger: Pick<Ledger, 'readSince'
       isRead = false
       if (!Problem.is(error)) logFault(error, { operationId: 'compareLedger' })
     }
-    // Includes earlier ids: a ledger that is unmounted meanwhile must not unblock requests.
-    const wanted = [...new Set([...recent, ...executed])]
-    const missing = await unknownAmong(db, wanted)
+    // Includes earlier ids: a ledger that is unmounted meanwhile must not unblock requests. The newest are last.
+    wanted = new Set([...[...wanted].filter((id) => !executed.has(id)), ...executed])
+    const ids = [...wanted]
+    const missing = await unknownAmong(db, ids)
     isWhole = missing.length === 0 && (isWhole || isRead)
-    recent = isWhole ? wanted.slice(-newest) : [...new Set([...wanted.slice(-newest), ...missing])]
+    wanted = new Set([...(isWhole ? [] : missing), ...ids.slice(-newest)])
     const problems = problemsUpTo(position)
     return {
       missing,

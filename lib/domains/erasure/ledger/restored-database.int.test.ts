@@ -141,13 +141,66 @@ describe('a database restored from a backup that is older than an erasure', () =
     await expect.poll(() => served(app), { timeout: 60_000 }).toEqual(erasedAll)
   })
 
+  /** A unit of an application, whose database is replaced by its state before the erasure of that unit. */
+  async function failover(eraseMeanwhile: {
+    before(app: TestApp, id: string): Promise<string>
+    without(app: TestApp, receipt: string): Promise<void>
+  }) {
+    const app = await open(present)
+    const { token } = erased.reader
+    const { id } = (await app.fetch('POST', '/v1/knowledge', { token, body: trace() })).json.data
+    const standby = await backupOf({ ownerUrl: app.ownerUrl, env: app.app.env })
+    onTestFinished(standby.drop)
+    expect(await app.app.restored.state()).toMatchObject({ missing: 0 })
+    const receipt = await eraseMeanwhile.before(app, id)
+    const name = new URL(app.ownerUrl).pathname.slice(1)
+    const source = new URL(standby.ownerUrl).pathname.slice(1)
+    await withConnection(Object.assign(new URL(app.ownerUrl), { pathname: '/postgres' }).href, async (admin) => {
+      await admin.query(`DROP DATABASE ${name} WITH (FORCE)`)
+      await eraseMeanwhile.without(app, receipt)
+      await admin.query(`CREATE DATABASE ${name} TEMPLATE ${source}`)
+    })
+    const read = () => app.fetch('GET', `/v1/knowledge/${id}`, { token })
+    expect((await read()).status).toBe(503)
+    expect(await app.app.restored.state()).toMatchObject({ missing: 1 })
+    expect(await operator(app.app).replayErasures()).toMatchObject({ erased: 1, reinstated: 1 })
+    await expect.poll(async () => (await read()).status, { timeout: 60_000 }).toBe(410)
+    expect((await app.fetch('GET', `/v1/receipts/${receipt}`)).status).toBe(200)
+  }
+
+  it('is detected after a failover although a comparison during the outage read the lost erasure', () =>
+    failover({
+      async before(app, id) {
+        const answer = await app.fetch('DELETE', `/v1/knowledge/${id}`, { token: erased.reader.token })
+        expect(answer.status).toBe(204)
+        return answer.headers.get('x-deletion-receipt') ?? ''
+      },
+      without: (app) => expect(app.app.restored.state()).rejects.toThrow(),
+    }))
+
+  it('is detected after a failover although the database was lost between the commit and its verification', () =>
+    failover({
+      before: (app, id) =>
+        app.db.transaction((tx) =>
+          app.app.erasures.begin(tx, {
+            scope: { unit: id },
+            formerOwner: erased.reader.id,
+            requestedBy: erased.reader.id,
+            reason: 'user_request',
+            wasPublic: true,
+            now: app.clock.now(),
+          }),
+        ),
+      without: (app, receipt) => expect(app.app.erasures.finishCommitted(receipt)).rejects.toThrow(),
+    }))
+
   it('is compared after a lost connection before the first response, although a replay of unfinished erasures runs', async () => {
     const app = await open(backup)
     const ledger = fileLedger(app.app.env.KP_LEDGER_URL ?? '', { secret: () => testSecret })
     let [lost, known] = [0, [...(await executedErasures(ledger))]]
     expect(known).toHaveLength(2)
     const [begun, isOver] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-    const counted = vi.spyOn(app.db, 'lostConnections').mockImplementation(() => lost)
+    const counted = vi.spyOn(app.db, 'serverEpoch').mockImplementation(() => lost)
     onTestFinished(() => counted.mockRestore())
     const restored = restoredDatabase({
       db: app.db,

@@ -16,6 +16,8 @@ const replayPatience = 1_500
 const betweenReplays = 30_000
 /** The same, while only runs that did not finish are left: a store is down, or waits for an admin. */
 const betweenRetries = 600_000
+/** How often a request compares again because another server answers. */
+const maxComparisons = 5
 /** An arbitrary number, the same in all processes of the installation. */
 const replayLock = 7_231_904_455
 
@@ -74,11 +76,15 @@ export interface RepeatedErasures {
 /** One comparison, with the erasures whose data may be served again (`closing`) apart from those that a run is executing. */
 interface LedgerStatus extends Omit<LedgerComparison, 'missing'> {
   at: number
-  /** The number of lost connections before it: a later loss may be a failover to a server that lacks erasures. */
-  lost: number
+  /** The epoch before it. In a later one, a server may answer that lacks erasures. */
+  epoch: number
+  /** The number of servers that had answered before it. */
+  servers: number
   closing: number
   unfinished: number
 }
+/** That a request may read from the server that answers now, the last of so many. */
+export type AdmittedServer = Pick<LedgerStatus, 'servers'>
 
 /**
  * Detects a restored database, which contains erased data again. Compares the database with the ledger, which is stored
@@ -104,21 +110,22 @@ export function restoredDatabase({
 }) {
   const compare = compareWithLedger(db, ledger)
   let last: LedgerStatus | undefined
-  let checking: { lost: number; compared: Promise<LedgerStatus>; result: Promise<LedgerStatus> } | undefined
+  let checking: { epoch: number; compared: Promise<LedgerStatus>; result: Promise<LedgerStatus> } | undefined
   let comparisons: Promise<unknown> = Promise.resolve()
   let isReplaying = false
   let replayed = Number.NEGATIVE_INFINITY
   let reported = { closing: 0, alterations: 0 }
 
   async function compareNow(): Promise<LedgerStatus> {
-    const lost = db.lostConnections()
+    await db.confirmServer()
+    const [epoch, servers] = [db.serverEpoch(), db.servers()]
     const { missing, ...comparison } = await compare()
     const running = new Set(missing.length > 0 ? await repeated.read() : [])
     const closing = missing.filter((id) => !running.has(id)).length
-    last = { ...comparison, at: performance.now(), lost, closing, unfinished: missing.length - closing }
+    last = { ...comparison, at: performance.now(), epoch, servers, closing, unfinished: missing.length - closing }
     return last
   }
-  /** One at a time: one that began before a connection was lost may ask the former server, so the next one follows it. */
+  /** One at a time: one that began in an earlier epoch may ask the former server, so the next one follows it. */
   function remaining(): Promise<LedgerStatus> {
     const result = comparisons.then(compareNow)
     comparisons = result.catch(() => {})
@@ -149,20 +156,36 @@ export function restoredDatabase({
     reported = found
     return found
   }
-  /** The running check, if no connection was lost since it began, or a new one. Its comparison ends before a replay begins. */
+  /** The running check, if it began in this epoch, or a new one. Its comparison ends before a replay begins. */
   const check = () => {
-    const lost = db.lostConnections()
-    if (checking?.lost === lost) return checking
+    const epoch = db.serverEpoch()
+    if (checking?.epoch === epoch) return checking
     const compared = remaining()
     const result = replayAfter(compared).finally(() => {
       if (checking?.result === result) checking = undefined
     })
     result.catch(() => {}) // a caller that has stopped waiting does not handle it
-    checking = { lost, compared, result }
+    checking = { epoch, compared, result }
     return checking
   }
   const refusal = (missing: number): Problem =>
     new Problem('unavailable', { detail: refusedDetail(missing), headers: { 'Retry-After': '10' } })
+  const replaced = (): Problem =>
+    new Problem('unavailable', {
+      detail:
+        'Another database server began to answer during this request, so its result is unknown. Check whether it took effect before you repeat it, or repeat it with the same Idempotency-Key.',
+      headers: { 'Retry-After': '1' },
+    })
+
+  /** The result of a comparison with the server that answers now. The connection of the comparison itself may lead to another server. */
+  async function compared(): Promise<LedgerStatus & { result: Promise<LedgerStatus> }> {
+    for (let tries = 1; ; tries++) {
+      const { compared: running, result } = check()
+      const status = await running
+      if (status.epoch === db.serverEpoch()) return { ...status, result }
+      if (tries === maxComparisons) throw replaced()
+    }
+  }
 
   return {
     /**
@@ -174,24 +197,33 @@ export function restoredDatabase({
       return { missing, unfinished, alterations, isCompared, ...(missing > 0 && { detail: refusedDetail(missing) }) }
     },
     /**
-     * Runs at most one query every two seconds.
+     * Runs at most one query every two seconds. Returns what {@link confirm} needs.
      * @throws Problem `unavailable` while the database lacks erasures of the ledger
      */
-    async admit(): Promise<void> {
-      const isSameServer = last?.lost === db.lostConnections()
+    async admit(): Promise<AdmittedServer> {
+      const isSameServer = last?.epoch === db.serverEpoch()
       const age = last === undefined || !isSameServer ? Number.POSITIVE_INFINITY : performance.now() - last.at
       if (last?.closing === 0 && (age < trustedFor || (isReplaying && isSameServer))) {
         if (age > freshFor) check()
-        return
+        return { servers: last.servers }
       }
       if (last !== undefined && last.closing > 0 && (age < freshFor || checking)) throw refusal(last.closing)
-      const { compared, result } = check()
-      // Waits for a first comparison and for one after a lost connection, however long it takes, but not for a replay.
-      const { closing } = await compared
-      if (closing === 0) return
+      // Waits for a first comparison and for the first of an epoch, however long it takes, but not for a replay.
+      const { closing, servers, result } = await compared()
+      if (closing === 0) return { servers }
       const replayedAll = await Promise.race([result, delay(replayPatience, undefined, { ref: false })])
       const missing = replayedAll?.closing ?? closing
       if (missing > 0) throw refusal(missing)
+      return { servers: replayedAll?.servers ?? servers }
+    },
+    /**
+     * Call it after reading and before responding. Another server, as after a failover, may lack erasures of the ledger, and what was read
+     * from it before a replay contains erased data.
+     * @throws Problem `unavailable` if another server began to answer since the admission
+     */
+    async confirm({ servers }: AdmittedServer): Promise<void> {
+      await db.confirmServer()
+      if (db.servers() !== servers) throw replaced()
     },
   }
 }

@@ -6,6 +6,7 @@ import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
 import { hashOf, newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read, stream } from '#lib/kernel/use-case.ts'
+import { notedReply } from '../deadlines-in-ledger.ts'
 import { cancelRequestIn } from '../execution/execution.ts'
 import { checkFiling, fileRequestIn } from '../filing/filing.ts'
 import type { PrivacyDeps } from '../ports.ts'
@@ -170,7 +171,7 @@ const confirm = (deps: PrivacyDeps) =>
     if (!filed.isNew) await note(work, filed.row, { event: 'form_joined' })
     await tx.unconfirmedRequest.update({ where: { id: record.id }, data: { content: null } })
     await notifyParties(work)
-    return {
+    const reply = {
       body: {
         data: {
           kind,
@@ -181,6 +182,7 @@ const confirm = (deps: PrivacyDeps) =>
       resourceId: filed.row.id,
       entries: work.entries,
     }
+    return notedReply(deps, filed, reply, now)
   })
 
 /** Enqueues the email with the links. The job finds the requests, so that every address takes the same time. */

@@ -16,6 +16,7 @@ import {
   sendRequestLink,
   verifyRequest,
 } from '../contract.ts'
+import { notedReply } from '../deadlines-in-ledger.ts'
 import { timelineTextFor } from '../emails/email-facts.ts'
 import { cancelRequestIn, rectify } from '../execution/execution.ts'
 import type { About, Filing } from '../filing/filing.ts'
@@ -381,7 +382,7 @@ const fileOwnRequest = (deps: PrivacyDeps) =>
     const { body: answer, ...reply } = await replyAfter(deps, ctx, work, row)
     // The tokens of the agent stop during the grace period, so it needs another way to cancel.
     const needsCancelToken = filed.isNew && isToken && row.state === 'waiting'
-    return {
+    const replied = {
       ...reply,
       body: {
         data: { ...answer.data, cancel_token: needsCancelToken ? await makeRequestLink(tx, row, 'cancel', now) : null },
@@ -391,6 +392,7 @@ const fileOwnRequest = (deps: PrivacyDeps) =>
       status: filed.isNew ? 201 : 200,
       headers: { Location: `/api/privacy/requests/${row.id}` },
     }
+    return notedReply(deps, filed, replied, now)
   })
 
 /** Use cases for the subject's own requests. Each change commits together with its timeline entry, audit entry and email job. */

@@ -9,6 +9,7 @@ import { pageOf, parseCursor, type TimeCursor } from '#lib/kernel/pages.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { batched, mutation, read } from '#lib/kernel/use-case.ts'
 import { fileForParticipant } from '../contract.ts'
+import { notedReply } from '../deadlines-in-ledger.ts'
 import { timelineTextFor } from '../emails/email-facts.ts'
 import type { RequestCause } from '../erasures/contract.ts'
 import type { About } from '../filing/filing.ts'
@@ -197,12 +198,13 @@ const fileForRequester = (deps: PrivacyDeps) =>
     })
     if (filed.isNew && filed.row.contact !== null) await requestLink(work, filed.row, 'verify')
     const reply = await replyToAdmin(deps, ctx, work, filed.row)
-    return {
+    const replied = {
       ...reply,
       body: { ...reply.body, joined: filed.joined },
       status: filed.isNew ? 201 : 200,
       headers: { Location: `/api/admin/privacy/requests/${filed.row.id}` },
     }
+    return notedReply(deps, filed, replied, ctx.now)
   })
 
 /** People whose requests a text finds. */
