@@ -24,7 +24,7 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import { asProblem } from '#lib/stores/postgres/problems.ts'
 import { admissionPools } from './admission.ts'
 import { clientAddresses, followClientSockets, pageFaults } from './client-sockets.ts'
-import { createHandle } from './handle.ts'
+import { createHandle, mayBeRefusedAfterwards } from './handle.ts'
 import { createMcp } from './mcp/endpoint.ts'
 import type { Metrics } from './metrics.ts'
 import { auditedOnce, type PageView } from './page-view.ts'
@@ -133,7 +133,7 @@ export function createEntryPoints(deps: EntryPointDeps) {
     async personFromCookies(cookies: string): Promise<Caller | undefined> {
       const admission = await restored.admit()
       const caller = await people().caller(cookies)
-      await restored.confirm(admission)
+      restored.confirm(admission)
       return caller
     },
     /** Throws while a restored database still contains erased data. */
@@ -161,7 +161,7 @@ export function createEntryPoints(deps: EntryPointDeps) {
         }
         const given = { params: {}, query: {}, headers: {}, body: undefined, ...input }
         const { body } = await useCase.execute(ctx, given)
-        await restored.confirm(admission)
+        if (mayBeRefusedAfterwards(useCase.operation)) restored.confirm(admission)
         return body
       }
       return run().catch(refuse)

@@ -187,7 +187,7 @@ interface HandlerDeps {
   /** Throws while nothing may be served, because a restored database still contains erased data. */
   admit(): Promise<AdmittedServer>
   /** Throws if another database server began to answer since then: it may still contain erased data. */
-  confirm(admission: AdmittedServer): Promise<void>
+  confirm(admission: AdmittedServer): void
   pipeline: PipelinePorts
   metrics: Metrics
   /** Bound how many operations of each kind run at once; further ones are rejected before they slow each other down. */
@@ -393,10 +393,17 @@ async function runOperation(
   return made
 }
 
+/**
+ * Whether the answer may be refused after the operation ran: it reads, or it erases, which is safe to repeat. Any other write is committed by
+ * then, and its answer must say so.
+ */
+export const mayBeRefusedAfterwards = ({ method, audit, deletes }: OperationShape): boolean =>
+  method === 'get' || ('action' in audit && audit.action === 'read') || (deletes !== undefined && 'by' in deletes)
+
 /** Passes each piece on after it is confirmed. */
-async function* confirmedPieces<P>(pieces: AsyncIterable<P>, confirm: () => Promise<void>): AsyncGenerator<P> {
+async function* confirmedPieces<P>(pieces: AsyncIterable<P>, confirm: () => void): AsyncGenerator<P> {
   for await (const piece of pieces) {
-    await confirm()
+    confirm()
     yield piece
   }
 }
@@ -410,12 +417,12 @@ export function createHandle(deps: HandlerDeps): Handle {
   const identify = callerOf(deps)
   const limits = requestLimits(deps)
 
-  /** Runs the operation, and returns its answer only if the server that was admitted still answers. */
+  /** Runs the operation. Returns what it read only if the server that was admitted still answers. */
   async function confirmed(useCase: UseCase, admittedRequest: AdmittedRequest): Promise<Answer> {
     const made = await runOperation(deps, useCase, admittedRequest)
     const { admission } = admittedRequest
-    if (!admission) return made
-    await confirm(admission)
+    if (!admission || !mayBeRefusedAfterwards(useCase.operation)) return made
+    confirm(admission)
     return made.stream ? { ...made, stream: confirmedPieces(made.stream, () => confirm(admission)) } : made
   }
 

@@ -62,3 +62,26 @@ test('POST /api/privacy/requests records the id and deadline in the ledger befor
     due: filed.json.data.legal_due_at,
   })
 })
+
+test('a request that is closed before the next run gets its closing row, and an open one no second row', async () => {
+  const { db } = app
+  const { ledger } = app.app
+  const { note } = deadlineNotes(db, ledger)
+  await note(app.clock.now())
+  const ids: string[] = []
+  for (let n = 0; n < 2; n++) {
+    const person = await signedIn(app)
+    const body = { kinds: ['access'], password: person.password }
+    ids.push((await app.fetch('POST', '/api/privacy/requests', { cookie: person.cookie, body })).json.data.id)
+  }
+  const [closed = '', open = ''] = ids
+  await db.prisma.privacyRequest.update({ where: { id: closed }, data: { closedAt: app.clock.now() } })
+  await note(app.clock.now())
+  await note(app.clock.now())
+  const rows = (await Array.fromAsync(ledger.read())).filter((row) => row.kind === 'request')
+  const states = (id: string) => rows.filter((row) => row.id === id).map(({ isClosed = false }) => isClosed)
+  expect([states(closed), states(open)]).toEqual([[false, true], [false]])
+  // Its row is purged after its retention.
+  await db.prisma.privacyRequest.delete({ where: { id: closed } })
+  expect((await lostRequests(db, ledger)).map(({ id }) => id)).not.toContain(closed)
+})

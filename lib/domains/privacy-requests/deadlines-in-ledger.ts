@@ -3,7 +3,7 @@ import { logFault } from '#lib/kernel/fault-log.ts'
 import { job } from '#lib/kernel/job.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Reply } from '#lib/kernel/use-case.ts'
-import type { Ledger, LedgerRow } from '#lib/stores/ledger/ledger.ts'
+import { type Ledger, type LedgerPosition, type LedgerRow, ledgerStart } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 
 /** A privacy request that the ledger knows as open and that the database lacks: it was filed after the backup that was restored. */
@@ -14,16 +14,19 @@ export interface LostRequest {
 }
 type LedgerRequest = LostRequest & { isClosed: boolean }
 
-/** What the ledger states about each request: its last row. */
-async function requestsInLedger(ledger: Pick<Ledger, 'read'>): Promise<Map<string, LedgerRequest>> {
-  const requests = new Map<string, LedgerRequest>()
-  for await (const row of ledger.read())
+/** Adds what the ledger states about each request after the position: its last row. */
+async function requestsInLedger(
+  ledger: Pick<Ledger, 'readSince'>,
+  position: LedgerPosition = ledgerStart(),
+  requests = new Map<string, LedgerRequest>(),
+): Promise<Map<string, LedgerRequest>> {
+  for await (const row of ledger.readSince(position))
     if (row.kind === 'request') requests.set(row.id, { id: row.id, due: row.due, isClosed: row.isClosed ?? false })
   return requests
 }
 
 /** The lost requests, the first deadline first. Reads the whole ledger. */
-export async function lostRequests(db: Database, ledger: Pick<Ledger, 'read'>): Promise<LostRequest[]> {
+export async function lostRequests(db: Database, ledger: Pick<Ledger, 'readSince'>): Promise<LostRequest[]> {
   const open = [...(await requestsInLedger(ledger)).values()].filter(({ isClosed }) => !isClosed)
   const found = await db.prisma.privacyRequest.findMany({
     where: { id: { in: open.map(({ id }) => id) } },
@@ -39,7 +42,7 @@ export async function lostRequests(db: Database, ledger: Pick<Ledger, 'read'>): 
 /** Milliseconds between two readings of the ledger. */
 const betweenReadings = 600_000
 /** Returns a function that reports whether requests are lost, as of the last ten minutes. False while it cannot be known. */
-export function lostRequestsWatch(db: Database, ledger: Pick<Ledger, 'read'>): () => Promise<boolean> {
+export function lostRequestsWatch(db: Database, ledger: Pick<Ledger, 'readSince'>): () => Promise<boolean> {
   let last: { at: number; answer: Promise<boolean> } | undefined
   return () => {
     if (last && performance.now() - last.at < betweenReadings) return last.answer
@@ -94,14 +97,16 @@ export function notedReply<T>(
  * Appends the id and the legal deadline of each open request to the ledger, each change of the deadline, and the end of the request. No
  * content. A restored database shows then which requests it lacks.
  */
-export function deadlineNotes(db: Database, ledger: Pick<Ledger, 'append' | 'read'>) {
-  let known: Map<string, LedgerRequest> | undefined
+export function deadlineNotes(db: Database, ledger: Pick<Ledger, 'append' | 'readSince'>) {
+  let position = ledgerStart()
+  const known = new Map<string, LedgerRequest>()
 
   async function note(now: Date): Promise<void> {
-    known ??= await requestsInLedger(ledger)
+    // Also the rows of other processes: a request may be filed and closed between two runs.
+    await requestsInLedger(ledger, position, known)
     const append = async (id: string, due: string, isClosed: boolean) => {
       await ledger.append({ kind: 'request', id, at: now.toISOString(), due, ...(isClosed && { isClosed }) })
-      known?.set(id, { id, due, isClosed })
+      known.set(id, { id, due, isClosed })
     }
     const open = await db.prisma.privacyRequest.findMany({
       where: { closedAt: null },
@@ -131,7 +136,8 @@ export function deadlineNotes(db: Database, ledger: Pick<Ledger, 'append' | 'rea
       async run(ctx) {
         await note(ctx.now).catch((error: unknown) => {
           // The next run reads the ledger again. Readiness reports a ledger that is away.
-          known = undefined
+          position = ledgerStart()
+          known.clear()
           if (!Problem.is(error)) throw error
           logFault(error, { job: 'privacy.note-deadlines' })
         })

@@ -93,6 +93,9 @@ export type LedgerRow =
   /** A suppression key, sealed with the installation's secret (base64); written again after a rotation of the secret. */
   | { kind: 'key'; id: string; at: string; sealed: string }
 
+/** What {@link Ledger.readSince} returns. */
+type FollowedRow = RecordIntent | SubjectIntent | PartIntent | CommitRow | PrivacyRequestRow
+
 /** The position of a reader, initially at the start. Only the ledger reads its content. */
 export interface LedgerPosition {
   scan?: LedgerScan
@@ -125,10 +128,10 @@ export interface Ledger {
   /** Every authentic row, oldest first; `onProblem` is called for every refused line and every sign of a change. */
   read(onProblem?: (file: string, kind: LedgerProblem['kind']) => void): AsyncIterable<LedgerRow>
   /**
-   * Intents and commits after `position`, oldest first, without items and keys; advances `position`. If the files are not those that
-   * were read before, it starts again from the beginning.
+   * All rows after `position`, oldest first, without items and keys; advances `position`. If the files are not those that were read
+   * before, it starts again from the beginning.
    */
-  readSince(position: LedgerPosition): AsyncIterable<RecordIntent | SubjectIntent | PartIntent | CommitRow>
+  readSince(position: LedgerPosition): AsyncIterable<FollowedRow>
   /** Reads everything, without the items, and compares it with the mark. */
   inspect(): Promise<LedgerInspection>
   /** Destroys the keys of months that ended before `time`, so that nobody can read their items any more. Returns how many. */
@@ -197,12 +200,12 @@ async function* readRows(
   notify()
 }
 
-async function* readSince(scan: LedgerScan): AsyncGenerator<RecordIntent | SubjectIntent | PartIntent | CommitRow> {
+async function* readSince(scan: LedgerScan): AsyncGenerator<FollowedRow> {
   for await (const { text } of scan.rows()) {
     // Rows of items are most of the ledger, and may be long.
     if (text.startsWith('{"kind":"items"')) continue
     const row = rowOf(text)
-    if (row.kind === 'intent' || row.kind === 'commit') yield row
+    if (row.kind === 'intent' || row.kind === 'commit' || row.kind === 'request') yield row
   }
 }
 

@@ -1,7 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { PrismaPg } from '@prisma/adapter-pg'
 import type pg from 'pg'
-import { sharedQuestion } from '#lib/kernel/coalescing.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { traceStatement } from '#lib/kernel/tracing.ts'
 import { type Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
@@ -41,14 +40,15 @@ export interface Database {
    */
   transaction<T>(run: (tx: Transaction) => Promise<T>, how?: { longest?: number; isSnapshot?: boolean }): Promise<T>
   /**
-   * Increases whenever another server may have begun to answer: an open connection ended unexpectedly, or a new one leads to another
-   * server. Behind a pooler, which changes servers without either, only {@link confirmServer} notices it.
+   * Increases whenever another server may have begun to answer: an open connection ended unexpectedly, or a new one leads to a server that
+   * was not seen before. A pooler changes servers without either; of the connections beside it, both are noticed.
    */
   serverEpoch(): number
-  /** How many servers were seen to answer after the first one. It increases before the first statement on a connection to another server. */
+  /**
+   * How many servers were seen to answer after the first one. It increases before the first statement on a connection to a server that was
+   * not seen before. Behind a pooler it remains 0: a connection does not tell which server answers its statements.
+   */
   servers(): number
-  /** Behind a pooler, asks which server answers now. Requests at the same time share the question. @throws `unavailable` */
-  confirmServer(): Promise<void>
   /** Lends a connection that keeps its session, for locks that end with it; the caller releases it. @throws if the database is down */
   session(): Promise<pg.PoolClient>
   /** Runs single read-only statements on connections that are kept for these settings. @throws `unavailable` if the database is down */
@@ -145,19 +145,18 @@ export function openDatabase(
   { max = 10, longest = 15_000, patience = 5_000, isGuarded = false, directUrl }: DatabaseOptions = {},
 ): Database {
   const isPooled = directUrl !== undefined && directUrl !== url
-  let [lost, servers] = [0, 0]
-  const answered = new Map<'pooled' | 'direct', string>()
-  const identify = (how: 'pooled' | 'direct', { rows: [row] }: pg.QueryResult<{ server: string }>): void => {
-    if (row && answered.has(how) && answered.get(how) !== row.server) servers++
-    if (row) answered.set(how, row.server)
-  }
+  let lost = 0
+  /** Of all pools: each notices the same failover or restart, at its next connection. */
+  const seen = new Set<string>()
+  const later = () => Math.max(0, seen.size - 1)
   const opened = (address: string, { onConnect, ...how }: Parameters<typeof openPool>[1]) =>
     openPool(address, {
       ...how,
       onConnect: async (client) => {
         await onConnect?.(client)
         // Before the first statement on it. A connection never changes its server, except behind a pooler.
-        if (!how.isPooled) identify('direct', await client.query<{ server: string }>(askIdentity))
+        if (how.isPooled) return
+        for (const { server } of (await client.query<{ server: string }>(askIdentity)).rows) seen.add(server)
       },
     }).on('connect', (client) => client.on('error', () => lost++))
   const pool = opened(url, { max, longest, patience, isPooled })
@@ -195,11 +194,6 @@ export function openDatabase(
     }
   }
 
-  const confirmPooled = sharedQuestion<void, void>(async (callers) => {
-    identify('pooled', await run<{ server: string }>('server-identity', askIdentity, []))
-    return callers
-  })
-
   const database: Database = {
     prisma,
     pool,
@@ -233,9 +227,8 @@ export function openDatabase(
         }
       }
     },
-    serverEpoch: () => lost + servers,
-    servers: () => servers,
-    confirmServer: isPooled ? confirmPooled : async () => {},
+    serverEpoch: () => lost + later(),
+    servers: () => (isPooled ? 0 : later()),
     session: () => (direct ?? pool).connect(),
     withSettings: (settings) => async (text, values, name) => {
       refuseInTransaction(name ?? text)

@@ -100,7 +100,7 @@ test('serverEpoch increases with a lost connection of every pool, also of the di
   }
 })
 
-test('servers and serverEpoch increase when a new connection leads to another server, although no connection is lost', async () => {
+test('a server is counted once by all pools, before its first statement, although no connection is lost; behind a pooler it refuses no answer', async () => {
   const here = new URL(database.ownerUrl)
   const other = await startTemporary()
   onTestFinished(other.stop)
@@ -117,12 +117,25 @@ test('servers and serverEpoch increase when a new connection leads to another se
   const port = await freeTestPort()
   await once(address.listen(port, '127.0.0.1'), 'listening')
   onTestFinished(() => void address.close())
-  const failing = openDatabase(`postgresql://${here.username}:${here.password}@127.0.0.1:${port}/postgres`, { max: 3 })
-  onTestFinished(() => failing.close())
-  const sessions = [await failing.session(), await failing.session()]
-  expect([failing.servers(), failing.serverEpoch()]).toEqual([0, 0])
+  const url = `postgresql://${here.username}:${here.password}@127.0.0.1:${port}/postgres`
+  const direct = openDatabase(url, { max: 6 })
+  onTestFinished(() => direct.close())
+  const pooled = openDatabase(`${url}?application_name=pooled`, { max: 6, directUrl: url })
+  onTestFinished(() => pooled.close())
+  const counts = () => [direct, pooled].flatMap((one) => [one.servers(), one.serverEpoch()])
+  const sessions: { release(): void }[] = []
+  const connectAll = async () => {
+    for (const one of [direct, pooled]) sessions.push(await one.pool.connect(), await one.session())
+  }
+  await connectAll()
+  expect(counts()).toEqual([0, 0, 0, 0])
   primary = there
-  sessions.push(await failing.session())
-  expect([failing.servers(), failing.serverEpoch()]).toEqual([1, 1])
+  await connectAll()
+  expect(counts()).toEqual([1, 1, 0, 1])
+  for (const one of [direct, pooled]) await one.withSettings(settings)(read, [])
+  // An address that alternates between a primary and replicas.
+  primary = here
+  sessions.push(await direct.session(), await pooled.session())
+  expect(counts()).toEqual([1, 1, 0, 1])
   for (const session of sessions) session.release()
 })

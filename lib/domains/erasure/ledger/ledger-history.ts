@@ -108,6 +108,7 @@ export async function executedErasures(
   executed = new Set<string>(),
 ): Promise<Set<string>> {
   for await (const row of ledger.readSince(position)) {
+    if (row.kind === 'request') continue
     const isHollow = row.kind === 'intent' && 'subject' in row.scope && isNobody(row.scope.subject)
     if (isHollow) hollow.add(row.id)
     else if (row.kind === 'intent') hollow.delete(row.id)

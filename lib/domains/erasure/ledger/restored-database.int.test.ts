@@ -194,6 +194,24 @@ describe('a database restored from a backup that is older than an erasure', () =
       without: (app, receipt) => expect(app.app.erasures.finishCommitted(receipt)).rejects.toThrow(),
     }))
 
+  it('refuses reads and erasures that another server interrupted, but no answer of a write that is committed', async () => {
+    const app = await open(present)
+    const { token } = erased.reader
+    const created = await app.fetch('POST', '/v1/knowledge', { token, body: trace() })
+    const path = `/v1/knowledge/${created.json.data.id}`
+    let seen = 0
+    const counted = vi.spyOn(app.db, 'servers').mockImplementation(() => ++seen)
+    onTestFinished(() => counted.mockRestore())
+    expect((await app.fetch('POST', '/v1/knowledge', { token, body: trace() })).status).toBe(201)
+    for (const method of ['GET', 'DELETE'] as const) {
+      const refused = await app.fetch(method, path, { token })
+      expect([refused.status, refused.json.detail]).toEqual([503, expect.stringMatching(/^Another database server/)])
+    }
+    counted.mockRestore()
+    await app.app.restored.state()
+    expect((await app.fetch('GET', path, { token })).status).toBe(410)
+  })
+
   it('is compared after a lost connection before the first response, although a replay of unfinished erasures runs', async () => {
     const app = await open(backup)
     const ledger = fileLedger(app.app.env.KP_LEDGER_URL ?? '', { secret: () => testSecret })
