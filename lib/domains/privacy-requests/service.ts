@@ -492,7 +492,7 @@ interface RequestsModuleParts
   > {
   env: Pick<Env, 'KP_GRACE_SIGN_IN' | 'KP_GRACE_TOKENS' | 'KP_PRIVACY_EMAIL' | 'KP_REQUESTS_YEARS' | 'KP_SMTP_URL'>
   mail: MailPort
-  ledger: Pick<Ledger, 'append' | 'read'>
+  ledger: Pick<Ledger, 'append' | 'readSince'>
   keyFor(purpose: string): () => Uint8Array
   networks: { limitKeyOf(address: string): string; customerNetworkOf(address: string): string }
   /** Counts an attempt. @throws Problem `rate_limited` */
