@@ -176,7 +176,6 @@ interface EntriesProps {
 
 function Entries({ query, first, isNarrowed, onOnly }: EntriesProps) {
   const t = useTranslations('audit')
-  const common = useTranslations('common')
   const rows = useLoaded(scroller, true)
   const [view, state] = useEntryWindow(query, first)
   const [open, setOpen] = useQueryState('entry', { history: 'push' })
@@ -231,12 +230,9 @@ function Entries({ query, first, isNarrowed, onOnly }: EntriesProps) {
             {t('waiting', { seconds: Math.min(state.problem.retryAfter ?? 10, 60) })}
           </p>
         ) : (
-          <div className="grid justify-items-start gap-3">
-            <ProblemAlert problem={state.problem.problem} />
-            <Button tone="plain" size="small" onClick={view.goOn}>
-              {common('again')}
-            </Button>
-          </div>
+          <ProblemAlert
+            problem={{ ...state.problem.problem, retry: { again: view.goOn, isAsking: state.isLoading } }}
+          />
         ))}
       <div className="flex flex-wrap items-center justify-between gap-x-6 gap-y-2 text-sm text-quiet">
         <p role="status" data-known={state.count}>
