@@ -358,6 +358,19 @@ function decodedKey(raw: string): string {
     return raw
   }
 }
+/** Names that are not taken: a number follows one that is. It continues from name to name, so that many equal ones take linear time. */
+export function freeNames(isTaken: (name: string) => boolean): (plain: string) => string {
+  const numbers = new Map<string, number>()
+  return (plain) => {
+    let name = plain
+    let n = numbers.get(plain) ?? 2
+    if (isTaken(name))
+      do name = `${plain} ${n++}`
+      while (isTaken(name))
+    numbers.set(plain, n)
+    return name
+  }
+}
 /** The name of a property of which nothing remains. Only letters, so that it is valid in every encoding. */
 export const erasedKey = 'erased'
 /**
@@ -387,21 +400,14 @@ function withDistinctKeys(layer: Layer, replacements: Replacement[]): Replacemen
   }
   for (const one of replacements.slice(next)) found.push(one)
   const given = new Map<string, string>()
-  /** The next number for each rest, so that many equal names are not counted anew. */
-  const numbers = new Map<string, number>()
+  const free = freeNames((name) => taken.has(decodedKey(name)))
   for (const { span, cuts } of changed) {
     const raw = base.slice(span.start, span.end)
     const own = cuts.map((one) => ({ ...one, start: one.start - span.start, end: one.end - span.start }))
     const cut = applyReplacements(raw, own).trim()
     const rest = /[\p{L}\p{N}]/u.test(cut) ? cut : erasedKey
     const id = JSON.stringify([decodedKey(raw), rest])
-    let name = given.get(id) ?? rest
-    if (!given.has(id) && taken.has(decodedKey(name))) {
-      let n = numbers.get(rest) ?? 2
-      do name = `${rest} ${n++}`
-      while (taken.has(decodedKey(name)))
-      numbers.set(rest, n)
-    }
+    const name = given.get(id) ?? free(rest)
     given.set(id, name)
     taken.add(decodedKey(name))
     found.push({ ...span, text: name })
