@@ -175,12 +175,10 @@ describe.skipIf(!(await areStoresInstalled()))('values made from messages of two
     'records by id in a state': (of) => thread(of, { byId: Object.fromEntries(json(of).map((one) => [one.id, one])) }),
     'names as keys in a state': (of) => thread(of, { notes: { [name]: their, [name.toUpperCase()]: `${their} too` } }),
     'transcript as text in a state': (of) => thread(of, { log: JSON.stringify(json(of)) }),
-    'an item with ids of both': (of) =>
-      stores.remember(['memories', of.mark], 'one', { mark: of.mark, messages: json(of) }),
+    'an item with ids of both': (of) => stores.remember(['memories'], of.mark, { mark: of.mark, messages: json(of) }),
     'short words in an object': (of) => object(of, JSON.stringify({ mark: of.mark, messages: brief(of) }), '.json'),
     'short words in a string': (of) => redis.set(`app:${of.mark}`, JSON.stringify(brief(of))),
-    'short words in an item': (of) =>
-      stores.remember(['memories', of.mark], 'one', { mark: of.mark, messages: brief(of) }),
+    'short words in an item': (of) => stores.remember(['memories'], of.mark, { mark: of.mark, messages: brief(of) }),
     'embeddings in a string': (of) =>
       redis.set(
         `app:${of.mark}`,
@@ -192,7 +190,7 @@ describe.skipIf(!(await areStoresInstalled()))('values made from messages of two
     'an answer by question in an object': (of) =>
       object(of, JSON.stringify({ mark: of.mark, [own]: `${secret}, so call a doctor`, b: their }), '.json'),
     'an item with names as keys': (of) =>
-      stores.remember(['memories', of.mark], 'one', { mark: of.mark, [name]: their, Otto: own }),
+      stores.remember(['memories'], of.mark, { mark: of.mark, [name]: their, Otto: own }),
   }
   /** Values that contain the id of an erased message and are not a part of a list, hash or state. They may paraphrase it. */
   const namedWhole = new Set([
