@@ -286,6 +286,26 @@ const step = fc.record(
   },
   { requiredKeys: ['step', 'instruction'] },
 )
+/** Whether neighboring fields, such as the name of a tool and when to use it, are an instruction together. Such a document is rejected. */
+function isInstruction(sop: object): boolean {
+  const texts: string[] = []
+  const names: string[] = []
+  JSON.stringify(sop, (key, value: unknown) => {
+    names.push(key)
+    if (typeof value !== 'string') return value
+    texts.push(value)
+    names.push(value)
+    return value
+  })
+  return [texts, names].some((joined) => {
+    try {
+      sanitize(joined.join(' '), 'plain')
+      return false
+    } catch {
+      return true
+    }
+  })
+}
 const anySop = fc
   .record({
     name: field,
@@ -306,6 +326,7 @@ const anySop = fc
     }
   })
   .filter((sop) => ExpertSOP.safeParse(sop).success)
+  .filter((sop) => !isInstruction(sop))
   .map((sop) => ExpertSOP.parse(sop))
 
 /** Lines that begin a Markdown block, except within our fences. */
