@@ -400,11 +400,28 @@ async function runOperation(
 export const mayBeRefusedAfterwards = ({ method, audit, deletes }: OperationShape): boolean =>
   method === 'get' || ('action' in audit && audit.action === 'read') || (deletes !== undefined && 'by' in deletes)
 
-/** Passes each piece on after it is confirmed. */
-async function* confirmedPieces<P>(pieces: AsyncIterable<P>, confirm: () => void): AsyncGenerator<P> {
-  for await (const piece of pieces) {
-    confirm()
-    yield piece
+/**
+ * Passes each piece on after it is confirmed. Ending it ends the source at once, also while a piece is awaited; a generator would wait for that
+ * piece, and the stream of a reader that left would keep its place.
+ */
+function confirmedPieces<P>(pieces: AsyncIterable<P>, confirm: () => void): AsyncIterable<P> {
+  return {
+    [Symbol.asyncIterator]() {
+      const source = pieces[Symbol.asyncIterator]()
+      return {
+        async next() {
+          const piece = await source.next()
+          try {
+            if (piece.done !== true) confirm()
+          } catch (error) {
+            await source.return?.()
+            throw error
+          }
+          return piece
+        },
+        return: async () => (await source.return?.()) ?? { done: true, value: undefined },
+      }
+    },
   }
 }
 
