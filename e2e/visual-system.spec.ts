@@ -131,14 +131,20 @@ test('a clicked link is marked at once, and a bar shows while the next page load
 const coveredTexts = (page: Page) =>
   page.evaluate(() => {
     const textsIn = (box: Element) => {
-      const found: { text: string; at: DOMRect }[] = []
+      const found: { text: string; at: Pick<DOMRect, 'left' | 'right' | 'top' | 'bottom'> }[] = []
       const texts = document.createNodeIterator(box, NodeFilter.SHOW_TEXT)
       for (let node = texts.nextNode(); node; node = texts.nextNode()) {
         const isSeen = node.parentElement?.checkVisibility({ visibilityProperty: true }) ?? false
         if (!isSeen || node.parentElement?.closest('.sr-only') || !node.nodeValue?.trim()) continue
         const range = document.createRange()
         range.selectNodeContents(node)
-        for (const at of range.getClientRects()) if (at.width > 2) found.push({ text: node.nodeValue, at })
+        const shown = node.parentElement?.getBoundingClientRect()
+        // A shortened text ends at its box.
+        const isShortened = node.parentElement && getComputedStyle(node.parentElement).overflowX !== 'visible'
+        const end = isShortened && shown ? shown.right : Number.POSITIVE_INFINITY
+        for (const { left, right, top, bottom } of range.getClientRects())
+          if (Math.min(right, end) - left > 2)
+            found.push({ text: node.nodeValue, at: { left, right: Math.min(right, end), top, bottom } })
       }
       return found
     }
