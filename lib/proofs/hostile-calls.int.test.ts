@@ -384,7 +384,10 @@ async function attacked(kind: string, makeCaller: Attack['make'], verdict: Verdi
   const wrong = new Set<string>()
   let caller = await makeCaller()
   const seen = [caller]
-  const isOwn = (row: string) => seen.some(({ ids }) => ids.some((id) => row.includes(id)))
+  /** Erasures that the caller began. Rows of their steps have no other id. */
+  const runs = new Set<string>()
+  const isOwn = (row: string) =>
+    seen.some(({ ids }) => ids.some((id) => row.includes(id))) || [...runs].some((id) => row.includes(id))
   const about = [...theirs.ids, victim.email]
   const isOfVictim = ({ old, new: now }: Change) =>
     old === undefined ? about.some((id) => now?.includes(id)) : !isOwn(old)
@@ -410,7 +413,11 @@ async function attacked(kind: string, makeCaller: Attack['make'], verdict: Verdi
     const expected = verdict(operation)
     if (expected && !expected.includes(status)) wrong.add(`${operation.id}: ${status} instead of ${expected}`)
     if (text.includes(victim.secret)) read.add(operation.id)
-    for (const change of await changes()) {
+    const made = await changes()
+    for (const change of made)
+      if (status < 400 && change.old === undefined && !isOfVictim(change))
+        for (const [run] of change.new?.matchAll(/run_[A-Za-z0-9]+/g) ?? []) runs.add(run)
+    for (const change of made) {
       const isOthers = isOfVictim(change)
       if (isOthers) note(found.changed, operation.id, change)
       if (isOthers && status >= 400) note(found.refused, operation.id, change)
