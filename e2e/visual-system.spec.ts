@@ -112,13 +112,15 @@ test('a clicked link is marked at once, and a bar shows while the next page load
     await route.continue()
   })
   const link = page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: /^Legal holds/ })
-  // In the same task as the click: nothing is painted before the mark.
-  expect(
-    await link.evaluate((element: HTMLElement) => {
-      element.click()
-      return element.hasAttribute('data-pending')
-    }),
-  ).toBe(true)
+  // In the same task as the click: nothing is painted before the mark. The part that marks links has no element that shows when it is ready.
+  await expect
+    .poll(() =>
+      link.evaluate((element: HTMLElement) => {
+        element.click()
+        return element.hasAttribute('data-pending')
+      }),
+    )
+    .toBe(true)
   await expect(page.locator('div.fixed.inset-x-0.top-0')).toBeVisible()
   expect(new URL(page.url()).pathname).toBe('/admin/requests')
   release()
