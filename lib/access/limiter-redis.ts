@@ -1,4 +1,5 @@
 import { RateLimiterRedis } from 'rate-limiter-flexible'
+import { connectRedis } from '#lib/stores/redis-connection.ts'
 import { type Limiter, UNREACHABLE, WINDOW_SECONDS } from './limiter.ts'
 import { type LimiterEvents, limiterPatience, withFallback } from './limiter-fallback.ts'
 
@@ -7,26 +8,17 @@ const COUNT = `
 redis.call('set', KEYS[1], 0, 'EX', ARGV[2], 'NX')
 return {redis.call('incrby', KEYS[1], ARGV[1]), redis.call('pexpiretime', KEYS[1])}`
 
-/** Loads the client at the first use: most installations have no Redis. */
 async function connect(url: string, patience: number) {
-  const { createClient } = await import('@redis/client')
-  const client = createClient({
-    url,
-    disableOfflineQueue: true, // without a connection a command fails immediately instead of waiting for one
-    socket: { connectTimeout: patience * 0.9, reconnectStrategy: (retries) => Math.min(50 * 2 ** retries, 1000) },
-  })
-  client.on('error', () => {}) // commands report the error
-  const opened = client.connect()
-  opened.catch(() => {}) // rejects if it is closed before it is connected
+  const connection = await connectRedis(url, { connectTimeout: patience * 0.9 }) // commands report errors
   const windows = new RateLimiterRedis({
-    storeClient: client,
+    storeClient: connection.client,
     useRedisPackage: true,
     customIncrTtlLuaScript: COUNT,
     keyPrefix: 'kp:limit',
     points: UNREACHABLE,
     duration: WINDOW_SECONDS,
   })
-  return { client, opened, windows }
+  return { ...connection, windows }
 }
 
 /**
@@ -34,30 +26,48 @@ async function connect(url: string, patience: number) {
  * when it ends. Its eviction policy should be `noeviction` or `volatile-ttl`, because an evicted window starts again from zero.
  */
 export function redisLimiter(url: string, events?: LimiterEvents, patience = limiterPatience): Limiter {
-  let link = connect(url, patience)
+  let link: ReturnType<typeof connect> | undefined
+  function open(): ReturnType<typeof connect> {
+    if (link) return link
+    const opening = connect(url, patience)
+    link = opening
+    // The next request or probe looks for a primary again.
+    opening.catch(() => {
+      if (link === opening) link = undefined
+    })
+    return opening
+  }
+  async function current() {
+    if ((await open()).isOver()) link = undefined
+    const found = await open()
+    await found.opened
+    return found
+  }
   return withFallback(
     {
       store: 'redis',
       async consume(key) {
-        const { opened, windows } = await link
-        await opened
-        const found = await windows.consume(key)
+        const { windows, refused } = await current()
+        const found = await windows.consume(key).catch((error: unknown) => {
+          if (error instanceof Error) refused(error.message.split(' ', 1)[0] ?? '')
+          throw error
+        })
         return { consumed: found.consumedPoints, resetAt: found.msBeforeNext } // the script's instant
       },
       async peek(key) {
-        const { client, opened, windows } = await link
-        await opened
+        const { client, windows } = await current()
         const name = windows.getKey(key)
         const [count, resetAt] = await client.multi().get(name).pExpireTime(name).execTyped()
         return count === null ? undefined : { consumed: Number(count), resetAt }
       },
       reset() {
-        void link.then(({ client }) => client.destroy())
-        link = connect(url, patience)
+        link?.then(({ close }) => close()).catch(() => {})
+        link = undefined
       },
       async close() {
-        const { client } = await link
-        client.destroy()
+        const open = link
+        link = undefined
+        ;(await open?.catch(() => undefined))?.close()
       },
     },
     events,

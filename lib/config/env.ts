@@ -2,7 +2,9 @@ import { isIP } from 'node:net'
 import { z } from 'zod'
 import { parseDataRegions, parseRegions } from '#lib/domains/residency/rules.ts'
 import { EmailAddress } from '#lib/kernel/email-address.ts'
+
 import { objectsAddress } from '#lib/stores/objects/address.ts'
+import { sentinelsOf } from './sentinels.ts'
 
 /** Thrown for an invalid setting; the message names the variable and says what it accepts. */
 export class BadVariable extends Error {
@@ -48,6 +50,17 @@ const retainedDays = z
   .transform(Number)
   .pipe(z.number().max(36500, period))
   .transform((days) => (days === -1 ? null : days))
+
+/** A server, or the name of a primary with `?sentinels=host:port,…`. */
+const redisUrl = url(['redis', 'rediss']).superRefine((text, issue) => {
+  if (!URL.canParse(text)) return
+  try {
+    sentinelsOf(text)
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    issue.addIssue({ code: 'custom', message: error.message })
+  }
+})
 
 /** The URL of a graph: Bolt, with or without TLS, at most one database in the path. */
 const graphUrl = z.string().refine((text) => {
@@ -146,7 +159,7 @@ const variables = z.object({
   KP_RETENTION_NETWORK_DAYS: retainedDays.default(null),
   KP_RETENTION_ORG_DAYS: retainedDays.default(730),
   KP_RETENTION_PRIVATE_DAYS: retainedDays.default(365),
-  KP_REDIS_URL: url(['redis', 'rediss']).optional(),
+  KP_REDIS_URL: redisUrl.optional(),
   /** The knowledge graph; without it, tables of our database. */
   KP_GRAPH_URL: graphUrl.optional(),
   /** Attachments and documents; without it, a folder of KP_DATA_DIR. */

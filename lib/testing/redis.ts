@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -53,17 +53,10 @@ export async function isRedisInstalled(): Promise<boolean> {
   return child !== undefined
 }
 
-/**
- * Starts a real, empty redis-server for this run, on a free port or the given one. Undefined when none is installed;
- * an error instead under KP_REQUIRE_SERVICES.
- */
-export async function startRedis(given?: number): Promise<TestRedis | undefined> {
-  const port = given ?? (await freeTestPort())
-  // Redis loads an existing file when it starts, and a replica writes one. Its own folder keeps it empty.
-  const folder = mkdtempSync(join(tmpdir(), 'kp-redis-'))
+/** Starts redis-server with these arguments on the port. Its files are in `folder`, which is removed with it. */
+async function startOn(port: number, folder: string, args: string[]): Promise<TestRedis | undefined> {
   const remove = () => rmSync(folder, { recursive: true, force: true })
-  const unsaved = ['--save', '', '--appendonly', 'no', '--dir', folder]
-  const child = await launch(['--bind', '127.0.0.1', '--port', String(port), ...unsaved])
+  const child = await launch(args)
   if (child?.pid === undefined) {
     remove()
     return undefined
@@ -91,4 +84,31 @@ export async function startRedis(given?: number): Promise<TestRedis | undefined>
       remove()
     },
   }
+}
+
+/**
+ * Starts a real, empty redis-server for this run, on a free port or the given one. Undefined when none is installed;
+ * an error instead under KP_REQUIRE_SERVICES.
+ */
+export async function startRedis(given?: number, more: readonly string[] = []): Promise<TestRedis | undefined> {
+  const port = given ?? (await freeTestPort())
+  // Redis loads an existing file when it starts, and a replica writes one. Its own folder keeps it empty.
+  const folder = mkdtempSync(join(tmpdir(), 'kp-redis-'))
+  const unsaved = ['--save', '', '--appendonly', 'no', '--dir', folder]
+  return startOn(port, folder, ['--bind', '127.0.0.1', '--port', String(port), ...unsaved, ...more])
+}
+
+/** Starts a Sentinel that watches the primary on a port under the name `primary`, in a quorum of two. */
+export async function startSentinel(primary: number): Promise<TestRedis | undefined> {
+  const port = await freeTestPort()
+  const folder = mkdtempSync(join(tmpdir(), 'kp-sentinel-'))
+  const config = join(folder, 'sentinel.conf')
+  const settings = ['down-after-milliseconds primary 1000', 'failover-timeout primary 4000']
+  writeFileSync(
+    config,
+    ['bind 127.0.0.1', `port ${port}`, `dir ${folder}`, `sentinel monitor primary 127.0.0.1 ${primary} 2`]
+      .concat(settings.map((one) => `sentinel ${one}`))
+      .join('\n'),
+  )
+  return startOn(port, folder, [config, '--sentinel'])
 }

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { errorCode } from '#lib/kernel/error-code.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { type StoreRefusal, unusableStore } from '#lib/kernel/store-refusal.ts'
+import { connectRedis } from '../redis-connection.ts'
 
 type Link = Awaited<ReturnType<typeof connect>>
 type Client = Link['client']
@@ -30,29 +31,35 @@ const unavailable = (reason: string): Problem =>
     detail: `The cache (Redis) does not answer (${reason}). No data was lost. Try again later.`,
   })
 
-/** Loads the client at the first use: most installations have no Redis. */
 async function connect(url: string) {
-  const { createClient } = await import('@redis/client')
-  const client = createClient({
-    url,
-    disableOfflineQueue: true, // without a connection a command fails immediately instead of waiting for one
-    socket: { connectTimeout: 900, reconnectStrategy: (retries) => Math.min(50 * 2 ** retries, 1000) },
-  })
   let fault = 'no connection'
-  client.on('error', (error: unknown) => {
+  const onError = (error: unknown) => {
     fault = errorNameOf(error)
-  })
-  client.connect().catch(() => {}) // rejects if it is destroyed before it is connected; commands report the error
-  return { client, fault: () => fault }
+  }
+  return { ...(await connectRedis(url, { connectTimeout: 900, onError })), fault: () => fault }
 }
 
 /** One connection, opened on first use and reopened after it was lost. */
 export function redisLink(url: string) {
   let link: Promise<Link> | undefined
 
-  async function ready(): Promise<Client> {
+  async function opened(): Promise<Link> {
     link ??= connect(url)
-    const { client, fault } = await link
+    const used = link
+    try {
+      return await used
+    } catch (error) {
+      if (link === used) link = undefined
+      throw unavailable(errorNameOf(error))
+    }
+  }
+  async function ready(): Promise<Link> {
+    let current = await opened()
+    if (current.isOver()) {
+      link = undefined
+      current = await opened()
+    }
+    const { client, fault } = current
     if (!client.isReady) {
       const end = new AbortController()
       const remaining = once(client, 'ready', { signal: end.signal }).catch(() => {})
@@ -61,33 +68,43 @@ export function redisLink(url: string) {
       end.abort()
     }
     if (!client.isReady) throw unavailable(fault())
-    return client
+    return current
+  }
+  async function answered<T>(question: (link: Link) => Promise<T>): Promise<T> {
+    const opened = await ready()
+    const used = link
+    const end = new AbortController()
+    const late = delay(answering, undefined, { signal: end.signal }).then(() => {
+      // The server hangs, so pending commands would wait forever.
+      if (link === used) link = undefined
+      opened.close()
+      throw unavailable('no answer in time')
+    })
+    late.catch(() => {})
+    try {
+      return await Promise.race([question(opened), late])
+    } catch (error) {
+      if (Problem.is(error)) throw error
+      opened.refused(errorNameOf(error))
+      throw unavailable(errorNameOf(error))
+    } finally {
+      end.abort()
+    }
   }
   return {
     /** @throws `unavailable` if there is no connection, no answer in time, or an error */
-    async ask<T>(question: (client: Client) => Promise<T>): Promise<T> {
-      const client = await ready()
-      const used = link
-      const end = new AbortController()
-      const late = delay(answering, undefined, { signal: end.signal }).then(() => {
-        // The server hangs, so pending commands would wait forever.
-        if (link === used) link = undefined
-        client.destroy()
-        throw unavailable('no answer in time')
-      })
-      late.catch(() => {})
-      try {
-        return await Promise.race([question(client), late])
-      } catch (error) {
-        throw Problem.is(error) ? error : unavailable(errorNameOf(error))
-      } finally {
-        end.abort()
-      }
-    },
+    ask: <T>(question: (client: Client) => Promise<T>): Promise<T> => answered(({ client }) => question(client)),
+    /** Without Sentinels it does nothing. @throws `unavailable` unless the server is still the primary */
+    check: (): Promise<void> => answered(({ check }) => check()),
+    /**
+     * Confirms that what was read and deleted remains so after a failover. Without Sentinels it does nothing.
+     * @throws `unavailable` if another server may be the primary, or a replica lags behind
+     */
+    confirm: (): Promise<void> => answered(({ confirm }) => confirm()),
     async close(): Promise<void> {
       const open = link
       link = undefined
-      ;(await open)?.client.destroy()
+      ;(await open?.catch(() => undefined))?.close()
     },
   }
 }

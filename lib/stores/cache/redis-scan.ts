@@ -65,6 +65,7 @@ async function* names(link: Link, match?: string): AsyncGenerator<string[]> {
   } while (cursor !== '0')
   if ((await processOf(link)) !== server)
     throw new Problem('unavailable', 'The cache (Redis) was restarted during a search. The search is repeated later.')
+  await link.confirm()
 }
 
 async function readOne(
@@ -155,7 +156,7 @@ const namesPerPage = 250
 
 /**
  * Reads a page of all entries. A cursor of SCAN is valid only in the server process that returned it: after a restart or a failover, the
- * reading begins again.
+ * reading begins again. It writes nothing: an erasure confirms its deletions by its own search.
  */
 async function readPage(
   link: Link,
@@ -167,7 +168,9 @@ async function readPage(
   const [known, at = '0'] = (after ?? '').split(' ')
   const [next = '0', ...found] = await send(link, 'SCAN', known === server ? at : '0', 'COUNT', String(namesPerPage))
   await readEntries(link, found.filter(isWanted), visit)
-  return next === '0' ? null : `${server} ${next}`
+  if (next !== '0') return `${server} ${next}`
+  await link.check()
+  return null
 }
 
 /** Reads and searches all keys of a database. Names are Latin-1. */

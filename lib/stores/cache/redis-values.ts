@@ -4,7 +4,7 @@ import type { RedisLink } from './redis-link.ts'
 import { bytes, fieldsOf, flat, itemsOf, listItemsOf, nothing, pairs } from './redis-texts.ts'
 import type { SearchStrings } from './search-strings.ts'
 
-export type Link = Pick<RedisLink, 'ask'>
+export type Link = Pick<RedisLink, 'ask' | 'check' | 'confirm'>
 
 /** Bytes of a string value per read. */
 const piece = 1024 * 1024
