@@ -25,7 +25,7 @@ const mention =
 const addressInQuote = new RegExp(`<(${url}[^\\s<>]{1,2000})>(?=\`_)`, 'y')
 /** Formatting of subtitles. */
 const override =
-  /\{\\(?:an?\d|[ibus][01]|pos|move|org|clip|c&|[1-4][ac]&|alpha|fad|fn|fs|fr|k[fo]?\d|bord|shad|blur|r|q\d)[^{}\n]{0,200}\}/y
+  /\{\\(?:an?\d|[ibus][01](?![0-9a-fA-F]{3})|pos|move|org|clip|c&|[1-4][ac]&|alpha|fad|fn|fs|fr|k[fo]?\d|bord|shad|blur|r(?:[A-Z][\w ]{0,40})?(?=[}\\])(?!\\n)|q\d)[^{}\n]{0,200}\}/y
 
 export interface LightMarkup {
   /** Names of elements of BBCode that the text closes. */
