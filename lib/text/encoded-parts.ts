@@ -270,7 +270,8 @@ function levelsOf(text: string): Level[] {
 }
 
 /** Lines of Base64 of any width, also behind the signs of quotations, lists and comments. */
-const codedLines = /[A-Za-z0-9+/_-]{16,}(?:[ \t]{0,8}\r?\n[ \t>#*/]{0,8}[A-Za-z0-9+/_-]{4,})*={0,2}/g
+const codedLines =
+  /(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{16,}(?:[ \t]{0,8}\r?\n[ \t>#*/]{0,8}[A-Za-z0-9+/_-]{4,})*={0,2}/g
 const lineEnds = /[ \t]{0,8}\r?\n[ \t>#*/]{0,8}/
 /** Characters of Base64 that are decoded by themselves, and how many runs or groups of lines are. */
 const maxAlone = 8_192

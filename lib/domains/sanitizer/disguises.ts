@@ -147,8 +147,18 @@ const WORD_PART = /[\p{Ll}013457@$]{1,60}/uy
 const isWordPart = /[\p{Ll}013457@$]/u
 const LEET_TOKEN = /(?<![\p{L}\d])(?:[\p{Ll}013457@$]|!(?=\p{Ll})){1,40}(?![\p{L}\d])/gu
 const lettersOf = (word: string): string => word.replace(/[013457@$!]/g, (sign) => LEET[sign] ?? sign)
-/** The copy with letters in place of the digits and signs that resemble them; undefined if no word of an order has any. */
-export function withoutDigits(copy: string): string | undefined {
+const ONE = /(?<=\p{Ll})1|1(?=\p{Ll})/gu
+const hasOne = /(?<=\p{Ll})1|1(?=\p{Ll})/u
+/**
+ * Copies with letters in place of the digits and signs that resemble them; none if no word of an order has any. A 1 resembles an i and an
+ * l.
+ */
+export function withoutDigits(copy: string): string[] {
+  const lettered = withLetters(copy)
+  if (lettered === undefined) return []
+  return hasOne.test(copy) ? [lettered, withLetters(copy.replace(ONE, 'l')) ?? lettered] : [lettered]
+}
+function withLetters(copy: string): string | undefined {
   let end = 0
   for (const { index } of copy.matchAll(DIGIT_IN_WORD)) {
     if (index < end) continue

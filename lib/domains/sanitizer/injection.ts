@@ -2,6 +2,7 @@ import { searchDecoded } from '#lib/text/encoded-parts.ts'
 import { assembled, undisguised, withoutDigits } from './disguises.ts'
 import { MarkdownCode } from './markdown-code.ts'
 import type { Range } from './markdown-lines.ts'
+import { Offsets } from './offsets.ts'
 import { type FoundOverride, findOverrides } from './overrides.ts'
 import {
   findMessages,
@@ -24,7 +25,7 @@ const PRIOR = '(?:previous|prior|above|earlier|preceding|former|foregoing|past|a
 const KIND = `(?:(?:and|or|following|subsequent|next|other|current|existing|further|these|those|system|user|developer|safety|security|given|stated|assistant|ai|model|original|initial|${PRIOR})${GAP}){0,3}`
 const ORDERS =
   '(?:instructions?|prompts?|rules?|directions?|directives?|guidelines?|guidance|contexts?|orders|constraints?|conversations?|programming|training)'
-const SAID = `(?:(?:came|come|comes|went|that|which|you|i|we|they|were|was|have|had|has|been|are|is|got|get|gotten|just|ever|already|read|seen|heard|learned|gave|given|received|stated|told|said|written|provided|instructed|all|up)${GAP}){0,8}`
+const SAID = `(?:(?:came|come|comes|went|that|which|you|i|we|they|were|was|have|had|has|been|are|is|got|get|gotten|just|ever|already|read|seen|heard|learned|gave|given|received|stated|told|said|written|provided|instructed|all|up|your|developers?|creators?|operators?|makers?|owners?)${GAP}){0,8}`
 const BEFORE = '(?:above|before|earlier|previously|prior|preceding|so far|until now|till now|up to now|beforehand)'
 const COMMANDS = '(?:instructions?|prompts?|directions?|directives?|commands?|orders)'
 /** What protects a model: to ignore these is an order without any word for "previous". */
@@ -41,7 +42,7 @@ const OTHER_VERBS =
 const TAKE_BACK = new RegExp(`(?:${VERBS}|(${OTHER_VERBS}))${GAP}`, 'y')
 /** First words of the verbs. */
 const ANCHOR =
-  /\b(?:consider|treat|regard|deem|count|lay|brush|push|switch|throw|leave|cast|must|should|shall|will|need|refuse|ignore|forget|disregard|overr(?:ide|ule)|bypass|neglect|dismiss|unlearn|disobey|abandon|set|put|pay|take|turn|do|don't|dont|stop|cease|quit|no|never|nevermind|discard|drop|erase|delete|wipe|clear|cancel|void|nullify|reset|revoke|rescind|supersede|omit|scrap|toss|purge|invalidate|overwrite|violate|scratch)(?![a-z0-9_])/g
+  /\b(?:act|behave|pretend|consider|treat|regard|deem|count|lay|brush|push|switch|throw|leave|cast|must|should|shall|will|need|refuse|ignore|forget|disregard|overr(?:ide|ule)|bypass|neglect|dismiss|unlearn|disobey|abandon|set|put|pay|take|turn|do|don't|dont|stop|cease|quit|no|never|nevermind|discard|drop|erase|delete|wipe|clear|cancel|void|nullify|reset|revoke|rescind|supersede|omit|scrap|toss|purge|invalidate|overwrite|violate|scratch)(?![a-z0-9_])/g
 const WORD_BEFORE = /[\p{L}\p{N}_-]$/u
 /** Maximum length of an order, from its verb to its object. */
 const ORDER_REACH = 240
@@ -57,6 +58,7 @@ const WHAT_WAS_SAID = new RegExp(
     `${FILL}your${GAP}${KIND}(?:${ORDERS}|${PROTECTIONS})\\b`,
     `${FILL}${KIND}${ORDERS}${GAP}${SAID}${BEFORE}\\b`,
     `${FILL}(?:everything|anything|what|whatever|all)${GAP}${SAID}${BEFORE}\\b`,
+    `(?:all${GAP}(?:of${GAP})?)?the${GAP}above(?=[.!,;]|\\s*$|\\s*\\n|${GAP}(?:and|then|instead)\\b)`,
     ALL_OF_IT,
   ].join('|'),
   'y',
@@ -78,12 +80,20 @@ const NAME_AFTER = new RegExp(
   `^(?:ignore|override|bypass)${GAP}(?:rules?|contexts?|constraints?|directives?|guidelines?)\\b`,
 )
 
+/** "Git will ignore the rules above": a sentence about a program, not an order to the reader. */
+const ABOUT_PROGRAM =
+  /(?<![\p{L}\p{N}_'-])(?!(?:you|we|i|u|it|they|this|that|and|then|please|assistants?|ai|models?|agents?|claude|gpt|chatgpt|gemini|llms?|systems?|bots?|answers?|responses?|one|everyone)[\s`*"])\p{L}[\p{L}\p{N}._-]*[`*"]{0,2}\s+(?:will|would|may|might|can)\s+(?:(?:also|then|simply|always|silently|now)\s+){0,2}$/u
+const RULES_AFTER = new RegExp(
+  `^(?:ignore|override|bypass)${GAP}(?:(?:the|these|those|all|any|its)${GAP}){0,2}(?:rules?|constraints?|contexts?)\\b`,
+)
+
 /** The object between "put" and "aside". */
 const ASIDE = `(?:(?:all|any|the|of)${GAP}){0,3}(?:your${GAP}(?:own${GAP}|current${GAP})?(?:instructions|guidelines|directives)|(?:your${GAP})?${PRIOR}${GAP}${KIND}(?:instructions|prompts|directives|guidelines|rules|orders))`
 /** "Treat the previous instructions as void", "put your earlier instructions aside", "turn off your content policy". */
 const SET_ASIDE = new RegExp(
   [
     `(?:consider|treat|regard|deem|count)${GAP}(?:(?:all|any|the|your|these|those|of)${GAP}){0,3}(?:${PRIOR}${GAP}${KIND}(?:instructions?|prompts?|directives?|orders)|(?:instructions?|prompts?|directives?)${GAP}(?:above|${SAID}${BEFORE}))${GAP}(?:(?:as|to${GAP}be|now)${GAP})?(?:void|null|invalid|cancell?ed|revoked|obsolete|nonexistent|withdrawn|superseded)`,
+    `(?:act|behave|pretend)${GAP}(?:as${GAP})?(?:if|though|that|like)${GAP}(?:(?:all|any|the|your|these|those|of)${GAP}){0,3}(?:${PRIOR}${GAP}${KIND}(?:instructions?|prompts?|directives?|orders|rules)|(?:instructions?|prompts?|directives?|rules)${GAP}(?:above|${SAID}${BEFORE}))${GAP}(?:(?:do|does|did|were|was|had|have|has)${GAP})?(?:never|not|don't|didn't|doesn't|weren't|no${GAP}longer)${GAP}(?:been${GAP})?(?:exist(?:ed)?|given|happen(?:ed)?|there|apply|written|matter)`,
     `(?:put|set|lay|brush|push)${GAP}${ASIDE}${GAP}aside`,
     `(?:throw|cast)${GAP}${ASIDE}${GAP}(?:aside|away|out)`,
     `leave${GAP}${ASIDE}${GAP}behind`,
@@ -121,8 +131,14 @@ const RARE_AND_DOUBTFUL = new RegExp(
   ].join('|'),
 )
 const CONDITION = /^[\s,;]{1,4}(?:if|when|unless|until|while|for|in|on|at|by|from)(?![\p{L}\p{N}_-])/u
+/** "Ignore the above" may be about a section of a guide, unless an answer is ordered next. */
+const ABOVE = new RegExp(`${GAP}the${GAP}above$`)
+const ANSWER =
+  /^[\s,;]{0,4}(?:(?:and|then|instead|just|only|please|now)[\s,]{1,4}){1,3}(?:say|reply|respond|answer|output|print|reveal|tell|send|e-?mail|act|pretend|repeat|leak|show|give)(?![\p{L}\p{N}_-])/u
 const isRare = (order: string, after: string): boolean =>
-  RARE_AND_DOUBTFUL.test(order) || (RARE_ORDER.test(order) && CONDITION.test(after))
+  RARE_AND_DOUBTFUL.test(order) ||
+  (RARE_ORDER.test(order) && CONDITION.test(after)) ||
+  (ABOVE.test(order) && !ANSWER.test(after))
 /** Orders that people also give to programs and shops: "cancel your previous orders", "reset the previous prompt". */
 const DOUBTFUL_ORDER = new RegExp(
   `^(?:${OTHER_VERBS}${GAP}${FILL}${PRIOR}${GAP}(?:orders|commands|rules)$|reset${GAP}(?!${FILL}${KIND}(?:instructions|guidelines|programming|guardrails|directives)$)|reset${GAP}(?![\\s\\S]{0,60}\\byour\\b))`,
@@ -244,40 +260,24 @@ function foldCharacter(character: string): string {
 /** A copy for comparison, never for storage, and the offsets of its characters in the text. */
 class Folded {
   readonly copy: string
-  readonly #text: string
-  readonly #isSame: boolean
-  #position = 0
-  #copied = 0
+  readonly #offsets = new Offsets()
 
   constructor(text: string) {
-    this.#text = text
-    this.copy = withoutEmphasis(text.replace(FOLDABLE, foldCharacter).toLowerCase())
-    this.#isSame = !NOT_ASCII.test(text)
+    const plain = text.replace(FOLDABLE, (character, start: number) => {
+      const fold = foldCharacter(character)
+      this.#offsets.add(start, character.length, fold.length)
+      return fold
+    })
+    this.copy = withoutEmphasis(plain.toLowerCase())
   }
 
-  /** The offset in the text of the character at `offset` in the copy. Reads the text once for offsets that do not decrease. */
-  readonly placeOf = (offset: number): number => {
-    if (this.#isSame) return offset
-    if (offset < this.#copied) this.#position = this.#copied = 0
-    for (;;) {
-      const character = after(this.#text, this.#position)
-      if (character === '') return this.#position
-      const { length } = character.replace(FOLDABLE, foldCharacter).toLowerCase()
-      if (this.#copied + length > offset) return this.#position
-      this.#copied += length
-      this.#position += character.length
-    }
-  }
+  /** The offset in the text of the character at `offset` in the copy. */
+  readonly placeOf = (offset: number): number => this.#offsets.back(offset)
 }
-const NOT_ASCII = /[^\0-\x7f]/
 /** Underscores around words in Markdown, which are part of a name elsewhere. */
 const EMPHASIS = /(?<![\p{L}\p{N}_])_(?=[\p{L}\p{N}*`"'])([^_\n]{1,80})(?<=[\p{L}\p{N}*`"':.!])_(?![\p{L}\p{N}_])/gu
 const withoutEmphasis = (copy: string): string =>
   copy.includes('_') ? copy.replace(EMPHASIS, (_, words: string) => ` ${words} `) : copy
-function after(text: string, at: number): string {
-  const code = text.codePointAt(at)
-  return code === undefined ? '' : String.fromCodePoint(code)
-}
 
 type InCode = (position: number) => boolean
 
@@ -293,8 +293,7 @@ function candidatesIn(text: string, isInCode: InCode): Candidate[] {
   if (NOW.test(copy)) addDecisions(copy, findRoleChanges(copy), found)
   if (DEFIANT.test(copy) || OTHER_STRONG.test(copy)) addDecisions(copy, findOtherSigns(copy), found)
   if (TOKEN.test(copy)) addDecisions(copy, findTokens(copy), found)
-  const lettered = withoutDigits(copy)
-  if (lettered !== undefined) {
+  for (const lettered of withoutDigits(copy)) {
     addOverrides(lettered, found)
     for (const order of findOverrides(lettered).found) addOrder(lettered, order, found)
   }
@@ -369,8 +368,13 @@ function addOverrides(copy: string, found: Candidate[]): void {
     const isName = NAME_AFTER.test(window.slice(0, 40)) && NAME_BEFORE.test(copy.slice(Math.max(0, index - 40), index))
     const said = isName ? 'none' : speechAt(copy, index, index + length)
     const after = window.slice(length, length + 120)
+    const isDescribed = RULES_AFTER.test(order) && ABOUT_PROGRAM.test(copy.slice(Math.max(0, index - 60), index))
     const isDoubtful =
-      DOUBTFUL_ORDER.test(order) || isRare(order, after) || isOfFile(order, after) || isOfProgram(order, after)
+      isDescribed ||
+      DOUBTFUL_ORDER.test(order) ||
+      isRare(order, after) ||
+      isOfFile(order, after) ||
+      isOfProgram(order, after)
     const speech = said === 'order' && isDoubtful ? 'quotation' : said
     if (speech !== 'none')
       found.push({ offset: index, length, rule: 'instruction-override', isQuoted: speech === 'quotation' })

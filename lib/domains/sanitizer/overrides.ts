@@ -1,5 +1,6 @@
 import { withoutSigns } from './disguises.ts'
 import type { Range } from './markdown-lines.ts'
+import { Offsets } from './offsets.ts'
 
 const GAP = '[\\s*`"\'>,:]{1,8}'
 const within = '[\\s*`"\'「」『』“”，,]{0,3}'
@@ -7,8 +8,9 @@ const within = '[\\s*`"\'「」『』“”，,]{0,3}'
 /** Accents, invisible characters, Arabic vowel signs and the tatweel. */
 const ACCENTS = /[\u0300-\u036f\u064b-\u065f\u0670\u0640\p{Cf}]/gu
 const NOT_ASCII = /[^\0-\x7f]/
-/** Letters without a decomposition that people write without their stroke or dot. */
-const STROKES: Readonly<Record<string, string>> = { ß: 'ss', ı: 'i', ł: 'l', đ: 'd' }
+const NOT_ASCII_CHARACTERS = /[^\0-\x7f]/gu
+/** Letters without a decomposition that people write without their stroke or dot, and the apostrophe. */
+const STROKES: Readonly<Record<string, string>> = { ß: 'ss', ı: 'i', ł: 'l', đ: 'd', '’': "'" }
 /** Lower case without accents, invisible characters and full-width forms: people omit accents. Capitals have SS for ß. */
 const plain = (text: string): string =>
   NOT_ASCII.test(text)
@@ -17,18 +19,14 @@ const plain = (text: string): string =>
         .normalize('NFKD')
         .toLowerCase()
         .replace(ACCENTS, '')
-        .replace(/[ßıłđ]/g, (letter) => STROKES[letter] ?? letter)
+        .replace(/[ßıłđ’]/g, (letter) => STROKES[letter] ?? letter)
     : text.toLowerCase()
-function placeOf(text: string, offset: number): number {
-  if (!NOT_ASCII.test(text)) return offset
-  let position = 0
-  let copied = 0
-  for (const character of text) {
-    copied += plain(character).length
-    if (copied > offset) return position
-    position += character.length
-  }
-  return position
+/** Maps offsets in {@link plain} to the text. */
+function offsetsOf(text: string): Offsets {
+  const offsets = new Offsets()
+  for (const { 0: character, index } of text.matchAll(NOT_ASCII_CHARACTERS))
+    offsets.add(index, character.length, plain(character).length)
+  return offsets
 }
 
 /** Alternatives as a pattern: white space within a phrase may be of any form. */
@@ -143,8 +141,8 @@ const russian: OverrideWords = {
   prior:
     'предыдущие|предыдущих|предыдущим|предыдущими|прежними|прошлыми|предыдущее|предыдущую|прежние|прежних|прежним|прошлые|прошлых|прошлым|ранние|прежде|предшествующие|предшествующих|предшествующим|вышеуказанные|вышеперечисленные|вышеизложенные|вышеописанные|вышестоящие|первоначальные|первоначальных|изначальные|изначальных|исходные|исходных|старые|выше|ранее|раньше|до этого|до этого момента|до сих пор|данные ранее|полученные ранее|вышесказанное|было сказано',
   orders:
-    'инструкции|инструкций|инструкциям|инструкциями|инструкцию|указания|указаний|указаниям|указаниями|команды|команд|командам|правила|правил|правилам|правилами|приказы|приказов|директивы|директив|промпты|промпт|подсказки|распоряжения|распоряжений|установки|установок|ограничения|ограничений|требования|требований|настройки|контекст|сообщения|все что|всё|все|всем',
-  fill: 'все|всё|всех|всем|всеми|любые|любых|свои|своих|своим|твои|ваши|мои|эти|этих|и|или|что|тебе|вам|я|мной|последующие|системные|системных|которые|которым|ты|вы|получил|получили|были|был|было|даны|данные|дали|дал|сказано|говорил|говорили|сказали|пожалуйста|полностью|немедленно|просто|написано|указанные|следуй|свой|о|об|обо|про',
+    'инструкции|инструкций|инструкциям|инструкциями|инструкцию|указания|указаний|указаниям|указаниями|команды|команд|командам|правила|правил|правилам|правилами|приказы|приказов|директивы|директив|промпты|промпт|подсказки|распоряжения|распоряжений|установки|установок|ограничения|ограничений|требования|требований|настройки|контекст|сообщения|сказанное|написанное|изложенное|все что|всё|все|всем',
+  fill: 'все|всё|всех|всем|всеми|любые|любых|свои|своих|своим|твои|ваши|мои|эти|этих|и|или|что|тебе|вам|я|мной|последующие|системные|системных|которые|которым|ты|вы|получил|получили|были|был|было|даны|данные|дали|дал|сказано|говорил|говорили|сказали|пожалуйста|полностью|немедленно|просто|написано|сказанное|написанное|указанные|следуй|свой|о|об|обо|про',
   own: 'системный промпт|системном промпте|системные инструкции|системную подсказку|системных инструкций',
   lapsed:
     '(?:больше )?не (?:действуют|действительны|имеют силы|применяются|актуальны)|(?:больше )?(?:недействительны|отменены|отменяются|аннулированы|утратили силу|утрачивают силу)',
@@ -390,6 +388,9 @@ function patternsOf(words: OverrideWords): Patterns {
 /** Words for "instructions": without one of these the pattern cannot match. */
 const signOf = ({ orders, own, joined }: OverrideWords): string =>
   joined ? anyOf(`${orders}|${own}`) : `(?<![\\p{L}\\p{N}_])${anyOf(`${orders}|${own}`)}(?![\\p{L}\\p{N}_])`
+/** The letters of these words. A text that has none of them has none of the words, and one class costs a tenth of the words. */
+const lettersOf = ({ orders, own }: OverrideWords): RegExp =>
+  new RegExp(`[${[...new Set(plain(orders + own).match(/[^\0-\x7f]/gu))].join('')}]`, 'u')
 const isLatin = ({ verbs }: OverrideWords): boolean => /^[a-z]/.test(plain(verbs))
 
 interface Language {
@@ -432,15 +433,18 @@ const languageOf = (words: OverrideWords): Language => {
 
 const latin = overrideWords.filter(isLatin)
 /** Patterns with the words without which they cannot match. The languages in Latin letters share one pass. */
-const GROUPS: readonly { sign: RegExp; languages: readonly Language[]; isLatin: boolean }[] = [
+const GROUPS: readonly { sign: RegExp; languages: readonly Language[]; letters?: RegExp }[] = [
   {
     sign: new RegExp(`\\b(?:${latin.map(({ orders, own }) => anyOf(`${orders}|${own}`)).join('|')})\\b`, 'g'),
     languages: latin.map(languageOf),
-    isLatin: true,
   },
   ...overrideWords
     .filter((words) => !isLatin(words))
-    .map((words) => ({ sign: new RegExp(signOf(words), 'gu'), languages: [languageOf(words)], isLatin: false })),
+    .map((words) => ({
+      sign: new RegExp(signOf(words), 'gu'),
+      languages: [languageOf(words)],
+      letters: lettersOf(words),
+    })),
 ]
 /** Words for messages, which people delete without any model, in a sentence that ends its paragraph. */
 const MESSAGES = /(?<!\p{L})(?:mensajes|mensagens|messages|nachrichten|сообщения)(?!\p{L})/u
@@ -463,8 +467,8 @@ export function findOverrides(text: string): Overrides {
   const copy = plain(text)
   const found: Overrides['found'] = []
   const isAscii = !NOT_ASCII.test(copy)
-  for (const { sign, languages, isLatin } of GROUPS) {
-    if (isAscii && !isLatin) break
+  for (const { sign, languages, letters } of GROUPS) {
+    if (letters && (isAscii || !letters.test(copy))) continue
     for (const { start, end } of windowsAround(copy, sign)) {
       const window = copy.slice(start, end)
       const signless = withoutSigns(window)
@@ -486,7 +490,12 @@ export function findOverrides(text: string): Overrides {
         }
     }
   }
-  return { copy, found, placeOf: (offset) => placeOf(text, offset) }
+  let offsets: Offsets | undefined
+  const placeOf = (offset: number): number => {
+    offsets ??= offsetsOf(text)
+    return offsets.back(offset)
+  }
+  return { copy, found, placeOf }
 }
 
 function windowsAround(copy: string, sign: RegExp): Range[] {

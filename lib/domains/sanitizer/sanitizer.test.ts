@@ -530,16 +530,23 @@ describe('for any text', () => {
   })
 
   it('only removes or replaces with white space: composed text keeps its order', () => {
-    const shown = (text: string) => text.normalize('NFD').replace(/\s/g, '')
-    fc.assert(
-      fc.property(nasty, (text) => {
-        const composed = text.normalize('NFC')
-        const left = shown(outcome(composed, 'plain') ?? '')
-        let found = 0
-        for (const character of shown(composed)) if (character === left[found]) found += 1
-        expect(found).toBe(left.length)
-      }),
-    )
+    // Marks on one letter have a canonical order (UAX #15), which they take when the markup between them is removed.
+    const letters = (text: string) => text.normalize('NFD').replace(/[\s\p{M}]/gu, '')
+    const marks = (text: string) => [...text.normalize('NFD').replace(/\P{M}/gu, '')].sort()
+    const isWithin = (part: Iterable<string>, whole: Iterable<string>) => {
+      const rest = [...part]
+      let found = 0
+      for (const character of whole) if (character === rest[found]) found += 1
+      return found === rest.length
+    }
+    const check = (text: string) => {
+      const composed = text.normalize('NFC')
+      const left = outcome(composed, 'plain') ?? ''
+      expect(isWithin(letters(left), letters(composed))).toBe(true)
+      expect(isWithin(marks(left), marks(composed))).toBe(true)
+    }
+    check('\u0301<!--\u0338')
+    fc.assert(fc.property(nasty, check))
   })
 
   it('text without markup, marks and triggers is unchanged', () => {

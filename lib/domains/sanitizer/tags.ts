@@ -99,6 +99,8 @@ menu menuitem mesh metadata ms meta meter mpath nav none object optgroup option 
 polyline portal progress rect samp search section select semantics set shadow slot source spacer stop sub summary switch symbol
 table template text time title track unknown use var video view`.split(/\s+/),
 )
+/** Elements that are also adjectives and nouns: `<small number>`, `<head commit>`. Without other words they are markup. */
+const WORDS_BEFORE_WORDS = new Set(['big', 'small', 'strong', 'blink', 'head'])
 const LINE_BREAKS = new Set('BR HR WBR NOBR LI TD TR TH DT DD UL OL IMG DIV'.split(' '))
 /** Attributes without values. A tag that has no others is markup. */
 const BOOLEANS = new Set(
@@ -141,7 +143,7 @@ export function isProse(tag: Tag, isEscaped: boolean): boolean {
   if (isEscaped && !tag.isRisky) return true
   if (tag.isBare) return !isClosing && !isClosed && isTypeOrPlaceholder(name, tag.before, tag.after)
   const isOneLetter = name.length === 1
-  if (!isOneLetter && !isWordOrType(name) && !/^[A-Z]+$/.test(name)) return false
+  if (!isOneLetter && !isWordOrType(name) && !WORDS_BEFORE_WORDS.has(name) && !/^[A-Z]+$/.test(name)) return false
   if (isOneLetter && name !== 'a' ? tag.isRiskyAnywhere : tag.isRisky) return false
   if (tag.isQuoted) return LOGIC.test(portion.replace(/"[^"]*"|'[^']*'/g, ''))
   if (OPERATOR.test(portion)) return true
@@ -155,7 +157,8 @@ export function isProse(tag: Tag, isEscaped: boolean): boolean {
 function isTypeOrPlaceholder(name: string, before: string, after: string): boolean {
   if (/(?:\(\?P?|\\[kgK])$/.test(before)) return true
   if (isWordOrType(name)) return true
-  return name.length === 1 && after === '(' && /[\w$:]$/.test(before)
+  // `f<s>(x)`, `a<b>::type`, `Vec<Vec<s>>`
+  return name.length === 1 && after !== '' && '(:>'.includes(after) && /[\w$:]$/.test(before)
 }
 
 /** Whether a backslash escapes the `<` at `at`: a reader of Markdown sees the tag. */
