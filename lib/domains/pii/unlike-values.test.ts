@@ -54,6 +54,9 @@ it('finds values that look like code, versions or placeholders', () => {
     '5.9.12.200 logged in',
     'Maria logged in 5.9.12.200',
     'edge: 81.2.69.142',
+    'Updated the A record to 84.23.11.9',
+    'migrated the host from 84.23.11.9 to another one',
+    'Upgraded from 84.23.11.9 to TLS',
   ])
     expect([text, kinds(text)]).toEqual([text, ['ip true']])
   for (const text of ['maria.huber@mail.com', 'maria@x.com', 'anna-lena@ssh.com'])
@@ -121,6 +124,12 @@ it.each([
   ':12;:18::i;:::-;387:27;;;;;;2986:15:16::1;3015:14:::0;3043:17:::1',
   '// getting tag from 19.1.3.6 Object.prototype.toString()',
   'see the HTML5 spec (13.2.5.73 Named character reference state)',
+  'upgrade from 1.8.0.1 to 1.8.0.2',
+  'Bumped left-pad from v2.10.0.4 -> 2.11.0.1',
+  'call stack 0012345',
+  'the call trace 0401234567',
+  `stripe.api_key = "sk_${'test'}_4eC39HqLyjWDarjtT1zdp7dc"`,
+  'password policy of 8 characters, Password Rules2! in the manual',
   'https://us.battle.net/en/forum/topic/13979297799',
   'dependencies = [("weblate_auth", "0009_teammembership"), ("weblate_auth", "0001_initial")]',
   'let e=this.hot.getSettings()[pw];return!0===e',
@@ -149,6 +158,22 @@ it.each([
   ['the API key is §§§', 'api_key'],
   ['let token = Some("§§§");', 'api_key'],
   ['let password = String::from("§");', 'api_key'],
+  ['set -x DB_PASSWORD §', 'api_key'],
+  ['username joe privilege 15 password 0 §', 'api_key'],
+  ['enable password 5 §', 'api_key'],
+  ['net user joe § /add', 'api_key'],
+  ['lftp -u joe,§ ftp.dotcom.org', 'api_key'],
+  ['ncftpput -u joe -p § ftp.dotcom.org /', 'api_key'],
+  ['winexe -U joe%§ //host cmd', 'api_key'],
+  ['neo4j-admin dbms set-initial-password §', 'api_key'],
+  ['kinit joe@REALM <<< §', 'api_key'],
+  [String.raw`expect "assword:" { send "§\r" }`, 'api_key'],
+  ['db.dotcom.org:5432:shop:joe:§', 'api_key'],
+  ['the wifi password §!', 'api_key'],
+  ['Şifre §!', 'api_key'],
+  ['пароль от wifi §!', 'api_key'],
+  [String.raw`{\u0022password\u0022:\u0022§\u0022}`, 'api_key'],
+  [String.raw`"{\r\n  \"password\": \"§\"\r\n}"`, 'api_key'],
   ['bob[at]mail.dotcom.org', 'email'],
   ['ann.lee (at) mail (dot) dotcom (dot) org', 'email'],
   ['bob {at} dotcom dot org', 'email'],
@@ -160,6 +185,14 @@ it.each([
 ])('%j with a random value contains one', (form, kind) => {
   const text = form.replace(/§/g, () => `${d.signs(1, 'ABCDEF')}${d.signs(5, 'bcdfghjk')}${d.signs(2, '23456789')}x`)
   expect(found(text, kind)).toBe(true)
+})
+
+it('a value with the letters of a verb is found whole', () => {
+  for (const value of ['Winter_366cby!', 'Summer#121ygj?', 'Kaiser406yzf?', 'Museum_2024ist'])
+    for (const lead of ['salasana - ', 'password - ', 'hasło - ', 'mật khẩu - ']) {
+      const text = lead + value
+      expect(certain(text)).toEqual([`api_key ${value}`])
+    }
 })
 
 it('a hidden @ needs a name and a domain', () => {

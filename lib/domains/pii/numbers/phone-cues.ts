@@ -254,7 +254,7 @@ const cueSet = new Set(phoneCues)
 const fewWords =
   /^(?:[-/.:°º'’"]{0,2}[ \u00a0]?\(?[\p{L}\p{M}’'ʻ/-]{1,16}[.)]{0,2}[ \u00a0]?){1,4}[ \u00a0]?[:：–—-]?[ \u00a0]?$/u
 const otherNumbers =
-  /\p{L}[.!?]\s+\p{Lu}|(?<!\p{L})(?:order|invoice|version|model|case|ticket|ref|reference|id|serial|isbn|ean|vat|tax|price|account|iban|bank|date|year|since|build|port|size|width|height|row|line|page|step|count|total|sum|max|min|bestell\p{L}*|rechnung\p{L}*|konto\p{L}*|commande|facture|pedido|factura|fattura|заказ\p{L}*|счет\p{L}*|订单|账号|帳號|卡号|金额)(?!\p{L})/iu
+  /\p{L}[.!?]\s+\p{Lu}|(?<!\p{L})(?:order|invoice|version|model|case|ticket|ref|reference|id|serial|isbn|ean|vat|tax|price|account|iban|bank|date|year|since|build|port|size|width|height|row|line|page|step|count|total|sum|max|min|stack|frame|trace|offset|index|error|opcode|bestell\p{L}*|rechnung\p{L}*|konto\p{L}*|commande|facture|pedido|factura|fattura|заказ\p{L}*|счет\p{L}*|订单|账号|帳號|卡号|金额)(?!\p{L})/iu
 /** Whether a number with the form of a phone number may follow the cue after other words: `telefonul meu este …`. */
 export const mayLeadToNumber = (written: string): boolean =>
   written.length <= 36 && fewWords.test(written) && !otherNumbers.test(written)

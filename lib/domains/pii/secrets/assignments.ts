@@ -162,6 +162,10 @@ const otherName = /(?:native|sha2|sha256|clear|old|public[_-]?key)[_-]?$/i
 /** Quotes, brackets, emphasis and tags that close the name. */
 const closing = String.raw`(?:\\{0,3}["'\x60]|[\]})*]|\?(?=\s?:)|!(?=\s?:)|<\/[a-z]{1,10}>){0,4}`
 const space = String.raw`[ \t\u00a0]{0,12}`
+/** A value of this form after a name and a space is a password without a colon or a verb. */
+const hasAllClasses = (value: string): boolean =>
+  value.length >= 8 && /\p{Lu}/u.test(value) && /\p{Ll}/u.test(value) && /\d/.test(value) && /[!#%&*?@^~+]/.test(value)
+const gapAt = /[ \t]{1,2}(?=[^\s"'(<=-])/y
 /** One quotation mark, several different ones, or three equal ones. Two equal ones are an empty text. */
 const open = String.raw`(?:(?:Some|Ok|String::from|new String|str|SecretStr|SecretString|Secret(?:::new)?)\((?=["']))?(?:[$@rbfuRBFUL]{0,2}(?:"""|'''|(?:\\{0,3}(?:"(?!")|'(?!')|\x60(?!\x60))){1,3})|\\{1,3}["'])`
 const typed = String.raw`:\s?[A-Za-z&*'?][\w&<>\[\]?.| ]{0,30}?\s?=(?!=|>)`
@@ -203,7 +207,7 @@ const unreferenced = [
 ]
 const looseLine = String.raw`${closing}[ \t]{0,2}[:：]?[*_]{0,2}[ \t]{0,4}\r?\n(?:[ \t]{0,8}\r?\n)?(?:[ \t>*-]{0,8}\x60\x60\x60[a-z]{0,12}[ \t]{0,4}\r?\n)?[ \t>*-]{0,8}`
 /** Words between a name and the sign that assigns its value: `Passwort fürs WLAN`. */
-const moreWords = /(?:[ _][\p{L}\p{M}’'.-]{1,16}){1,3}/uy
+const moreWords = /(?:[ _][\p{L}\p{M}’'.-]{1,16}(?![\p{L}\p{N}])){1,3}/uy
 const compoundAt = /[^\0-\x7f：\s]{1,16}\s?[:：]\s?/uy
 const compiled = (list: readonly string[]) => new RegExp(list.map((form) => `(?:${form})`).join('|'), 'iy')
 const operatorAt = compiled(forms.operator)
@@ -215,13 +219,14 @@ const lineEnd = /["'\x60*_]{0,3}[ \t]{0,8}(?:\r?\n|$)/y
 const inTable = /(?:^|\n)[ \t>]{0,8}\|[^\n]{0,60}$/
 /** Up to three words between the name and its value, then a colon or a verb: `Password for the admin: x`, `the password is x`. */
 const inSentence = new RegExp(
-  String.raw`["'”»)]?(?:\s[(]?[\p{L}\p{N}’'@._-]{1,24}[)]?){0,4}?(?<sign>["'”»)*_\x60\]]{0,3}\s?(?::=|=>|->|[:=](?!=))(?!/)|\s{0,2}(?:(?:${copulas})(?![\p{Script=Latin}])|(?:${otherCopulas})))\s{0,2}`,
+  String.raw`["'”»)]?(?:\s[(]?[\p{L}\p{N}’'@._-]{1,24}[)]?){0,4}?(?<sign>["'”»)*_\x60\]]{0,3}\s?(?::=|=>|->|[:=](?!=))(?!/)|\s{0,2}(?:(?<![\p{L}\p{N}_-])(?:${copulas})(?![\p{Script=Latin}])|(?:${otherCopulas})))\s{0,2}`,
   'iuy',
 )
 /** After an option of a command the value follows a space: `--password x`, `-Password x`, `ENV DB_PASSWORD x`, `login x password y`. */
 const optionBefore =
-  /(?:^|[\s"'(,[])(?:--?|\/)[\w.-]{0,40}$|(?:^|\n|;)[ \t]{0,8}(?:ENV|ARG|setenv|setx|export|config set)[ \t]{1,3}[\w.-]{0,40}$|login[ \t]\S{1,64}\s{1,4}$/i
-const optionGap = /[ \t]{1,3}(?![-&|])/y
+  /(?:^|[\s"'(,[])(?:--?|\/)[\w.-]{0,40}$|(?:^|\n|;)[ \t]{0,8}(?:ENV|ARG|setenv|setx|export|config set|set(?:[ \t]-[a-z]{1,4}){1,3})[ \t]{1,3}[\w.-]{0,40}$|login[ \t]\S{1,64}\s{1,4}$|(?:^|\n)[ \t]{0,4}(?:enable|username[ \t]\S{1,64}(?:[ \t]privilege[ \t]\d{1,2})?)[ \t]$/i
+/** Routers write the type of the encoding before the value: `password 0 x`. */
+const optionGap = /[ \t]{1,3}(?:[05][ \t])?(?![-&|])/y
 const opened = new RegExp(open, 'y')
 
 /** `key` requires a part of the name before it, or a word that says which key it is. */
@@ -439,6 +444,10 @@ export function assignedSecretAt(text: string, keyword: string, start: number): 
       (inTable.test(text.slice(Math.max(0, start - 64), start)) ? endOf(cellAt, text, stop) : undefined)
     const value = place === undefined ? undefined : decide(valueAt(text, place), true)
     if (value) return value
+    const gap = endOf(gapAt, text, stop)
+    const next = gap === undefined ? undefined : valueAt(text, gap)
+    const bare = next && hasAllClasses(text.slice(next.start, next.end)) ? decide(next, true) : undefined
+    if (bare) return bare
     const line = endOf(lineAt, text, stop)
     const alone = line === undefined ? undefined : decide(valueAt(text, line), true)
     if (alone && endOf(lineEnd, text, alone.end) !== undefined) return alone

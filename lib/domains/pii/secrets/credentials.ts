@@ -93,11 +93,11 @@ const options: readonly (readonly [option: string, programs: string, value: 'pas
   ['--creds', 'etcdctl|skopeo|buildah|podman', 'pair'],
   ['--src-creds', 'skopeo', 'pair'],
   ['--dest-creds', 'skopeo', 'pair'],
-  ['-U', 'smbclient|rpcclient|net|smbget|pth-\\w+', 'percent'],
+  ['-U', 'smbclient|rpcclient|net|smbget|pth-\\w+|winexe|wmic|samba-tool', 'percent'],
   ['-a', 'redis-cli|valkey-cli|keydb-cli', 'password'],
   [
     '-p',
-    'useradd|usermod|mysql|mysqldump|mysqladmin|mysqlimport|mysqlsh|mysqlcheck|mariadb\\S*|sshpass|docker|podman|nerdctl|helm|buildah|skopeo|az|mongo\\S*|cqlsh|7z[ar]?|rar|unrar|rdesktop|vncpasswd|crackmapexec|nxc|oc|cf|ibmcloud|clickhouse\\S*|snowsql|trino|nmcli|evil-winrm|cypher-shell|neo4j\\S*|ansible\\S*|expect|ejabberdctl|kinit|cadaver|kafka\\S*|mc',
+    'useradd|usermod|mysql|mysqldump|mysqladmin|mysqlimport|mysqlsh|mysqlcheck|mariadb\\S*|sshpass|docker|podman|nerdctl|helm|buildah|skopeo|az|mongo\\S*|cqlsh|7z[ar]?|rar|unrar|rdesktop|vncpasswd|crackmapexec|nxc|oc|cf|ibmcloud|clickhouse\\S*|snowsql|trino|nmcli|evil-winrm|cypher-shell|neo4j\\S*|ansible\\S*|expect|ejabberdctl|kinit|cadaver|kafka\\S*|mc|ncftp\\w*|mongosh|psftp',
     'password',
   ],
   ['-P', 'sqlcmd|bcp|isql|tsql|osql|mosquitto_(?:pub|sub)|zip|unzip|ipmitool|ipmi\\S*|plink|pscp|mc', 'password'],
@@ -148,6 +148,12 @@ const statements: readonly (readonly [keyword: string, form: RegExp])[] = [
   ),
   ['wpa_passphrase', /wpa_passphrase[ \t]{1,3}(?:"[^"\n]{1,40}"|'[^'\n]{1,40}'|[^\s"'=]{1,40})[ \t]{1,3}(?=\S)/iy],
   ['net use', /net use[ \t]{1,3}(?:[a-z*]:?[ \t]{1,3})?\\{2,4}[^\s]{1,120}[ \t]{1,3}(?=[^\s/*])/iy],
+  ['net user', /net user[ \t]{1,3}(?![/"])[^\s/]{1,64}[ \t]{1,3}(?=[^\s/*-])/iy],
+  ['set-initial-password', /set-initial-password[ \t]{1,3}(?:--[\w-]{1,40}(?:=\S{1,20})?[ \t]{1,3}){0,2}(?=[^\s-])/iy],
+  ['kinit', /kinit[ \t][^\n|;&<]{1,120}<<<[ \t]{0,2}/iy],
+  ['lftp', /lftp[ \t]{1,3}(?:-\w[ \t]{1,3}){0,2}(?:-u|--user)[ \t]{1,3}["']?[^\s,"']{1,64},(?=\S)/iy],
+  ['assword:', /assword:[^\n{}]{0,12}"?[ \t]{1,3}\{?[ \t\n]{0,8}(?:exp_)?send[ \t]{1,3}(?:--[ \t]{1,3})?(?=")/iy],
+  [':5432:', /(?<=[\w.*-]):5432:[^\s:/]{1,63}:[^\s:/]{1,63}:(?=[^\s:/])/iy],
   ['nmcli', /nmcli[ \t][^\n|;&]{1,160}?[ \t]password[ \t]{1,3}(?=\S)/iy],
 ]
 

@@ -176,6 +176,14 @@ export const collected: readonly VendorForm[] = [
 ]
 
 export const documented: readonly VendorForm[] = [
+  ['xaat- xapt-', /xa[ap]t-[a-f0-9]{8}(?:-[a-f0-9]{4}){3}-[a-f0-9]{12}/],
+  ['signkey-', /signkey-(?:prod|test|branch)-[a-f0-9]{32,64}/],
+  ['tr_prod_ tr_dev_ tr_stg_ tr_preview_', /tr_(?:prod|dev|stg|preview)_[A-Za-z0-9]{20,32}/],
+  ['snyk_', /snyk_(?:uat|sat)\.[a-f0-9A-Z]{8}\.[A-Za-z0-9_.-]{32,140}/i],
+  ['waka_', /waka_[a-f0-9]{8}(?:-[a-f0-9]{4}){3}-[a-f0-9]{12}/],
+  ['atta', /ATTA[a-f0-9]{64}[A-F0-9]{8}/],
+  ['sig=', /sig=(?:[A-Za-z0-9/+]|%2[BF]){43}(?:%3D|=)/i],
+  ['splunk ', /Splunk [a-f0-9]{8}(?:-[a-f0-9]{4}){3}-[a-f0-9]{12}/i],
   ['ssws 00', /SSWS 00[A-Za-z0-9_-]{40}/i],
   ['oauth:', /oauth:[a-z0-9]{30}/],
   ['st.', /st\.[a-f0-9]{24}\.[a-f0-9]{32}\.[a-f0-9]{32}/],
@@ -499,6 +507,7 @@ export const collectedByName: readonly VendorForm[] = [
 ]
 
 export const documentedByName: readonly VendorForm[] = [
+  ['agora', /[a-f0-9]{32}/],
   ['azure_devops azure-devops azuredevops ado_pat devops_ext_pat vsts system_accesstoken', /[a-z2-7]{52}/],
   ['snowflake', /[A-Za-z0-9_-]{40,400}/],
   ['clickup', /pk_[0-9]{6,9}_[A-Z0-9]{32}/],
