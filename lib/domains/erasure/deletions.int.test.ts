@@ -100,6 +100,9 @@ describe('GET /api/admin/deletions/export', () => {
     const { total, data } = await list('?limit=100')
     expect(lines).toHaveLength(total + 1)
     expect(csv.text).toContain('""=search,')
+    // Spreadsheets read a file without this mark in the encoding of the system.
+    const raw = await fetch(`${test.url}${path}/export`, { headers: { Cookie: cookie } })
+    expect([...Buffer.from(await raw.arrayBuffer()).subarray(0, 3)]).toEqual([0xef, 0xbb, 0xbf])
     const jsonl = await test.fetch('GET', `${path}/export?format=jsonl&kind=automatic`, { cookie })
     const rows = jsonl.text
       .trim()

@@ -3,7 +3,7 @@ import type { Env } from '#lib/config/env.ts'
 import { accountDirectory } from '#lib/domains/accounts/queries.ts'
 import { enqueueNotice } from '#lib/domains/accounts/writes.ts'
 import { namesOfIds } from '#lib/domains/audit/repository.ts'
-import { csvCell } from '#lib/domains/audit/rules.ts'
+import { csvCell, csvStart } from '#lib/domains/audit/rules.ts'
 import { holdsInForce } from '#lib/domains/holds/queries.ts'
 import { restoredRecord } from '#lib/domains/knowledge/queries.ts'
 import { repeatedErasures, storeRepeatedErasures } from '#lib/domains/settings/writes.ts'
@@ -108,7 +108,7 @@ function deletionLogReading(db: Database) {
   }
 
   async function* exported(filters: Filters, format: 'csv' | 'jsonl'): AsyncIterable<string> {
-    if (format === 'csv') yield 'audit_id,at,kind,requested_by,reason,receipt_id,scope,results\r\n'
+    if (format === 'csv') yield `${csvStart}audit_id,at,kind,requested_by,reason,receipt_id,scope,results\r\n`
     for (let after: { at: Date; id: string } | undefined; ; ) {
       const rows = await inTime(deletionsMatching(query, { ...searchOf(filters, after), limit: exportPage }))
       for (const row of await presented(rows)) {
