@@ -1,8 +1,10 @@
 'use client'
 
-import { Settings2 } from 'lucide-react'
+import { clsx } from 'clsx'
+import { ArrowDown, ArrowUp, ChevronsUpDown, Settings2 } from 'lucide-react'
+import { useRouter } from 'next/navigation'
 import { useTranslations } from 'next-intl'
-import { type ReactNode, useState } from 'react'
+import { type MouseEvent, type ReactNode, type RefObject, useEffect, useRef, useState } from 'react'
 import { useQueryState } from '#components/frame/query-state.ts'
 import type { ProblemDocument } from '#lib/client/request.ts'
 import { Button } from './button.tsx'
@@ -12,9 +14,10 @@ import { Menu } from './menu.tsx'
 import type { MenuItem } from './menu-drawn.tsx'
 import { MoreButton } from './more-button.tsx'
 import { ProblemAlert } from './problem-alert.tsx'
-import { type ShownColumn, type SortOrder, sortKeyOf } from './table-column.ts'
-import { TableGrid, type TableRows } from './table-grid.tsx'
-import { type TableView, useTableView } from './table-view.ts'
+import type { Selection } from './selection.ts'
+import { Skeleton } from './skeleton.tsx'
+import { isDescending, nextOrder, type ShownColumn, type SortOrder, sortKeyOf } from './table-column.ts'
+import { type TableDensity, type TableView, useTableView } from './table-view.ts'
 
 const engine = () => import('./table-engine.tsx')
 
@@ -134,6 +137,294 @@ function ViewMenu<Row>({ name, columns, shown, view, onView }: ViewMenuProps<Row
       }
       items={items}
     />
+  )
+}
+
+interface TableHeadProps<Row> {
+  columns: readonly ShownColumn<Row>[]
+  /** Whether the reader can sort by this column. */
+  isSortable: (column: ShownColumn<Row>) => boolean
+  order: SortOrder | null
+  onOrder: (order: SortOrder | null) => void
+  selection: Selection | undefined
+  areAllChosen: boolean
+  isSticky: boolean
+}
+
+function SortButton({ title, state, onClick }: { title: string; state: 'up' | 'down' | 'none'; onClick: () => void }) {
+  const t = useTranslations('common.table')
+  const Icon = { up: ArrowUp, down: ArrowDown, none: ChevronsUpDown }[state]
+  return (
+    <button
+      type="button"
+      onClick={onClick}
+      title={t('sort', { column: title })}
+      className="-mx-1.5 inline-flex min-h-7 items-center gap-1 rounded-small px-1.5 font-medium hover:bg-sunken hover:text-ink"
+    >
+      {title}
+      <Icon aria-hidden className={clsx('size-3.5', state === 'none' && 'opacity-50')} />
+    </button>
+  )
+}
+
+/** The header row of a table. */
+function TableHead<Row>({
+  columns,
+  isSortable,
+  order,
+  onOrder,
+  selection,
+  areAllChosen,
+  isSticky,
+}: TableHeadProps<Row>) {
+  const t = useTranslations('common')
+  // A collapsed border does not move with a sticky cell.
+  const cell = clsx(
+    'bg-paper py-1.5 shadow-[inset_0_-1px_var(--line)]',
+    isSticky && 'as-table:sticky as-table:top-12 as-table:z-10',
+  )
+  return (
+    // Cards have no header row; its controls appear while one of them has the focus.
+    <thead className="as-cards:block as-cards:not-focus-within:sr-only">
+      <tr className="as-cards:flex as-cards:flex-wrap as-cards:gap-x-4">
+        {selection && (
+          <th scope="col" className={clsx(cell, 'w-9 pr-2 text-left')}>
+            <label className="inline-flex size-6 items-center justify-center">
+              <input
+                type="checkbox"
+                aria-label={t('chooseAll')}
+                checked={areAllChosen}
+                onChange={selection.toggleAll}
+                className="size-4 accent-accent"
+              />
+            </label>
+          </th>
+        )}
+        {columns.map((column) => {
+          const { key, title, numeric, isTitleHidden } = column
+          const isSorted = order !== null && sortKeyOf(order) === key
+          const state = isSorted ? (isDescending(order) ? 'down' : 'up') : 'none'
+          return (
+            <th
+              key={key}
+              scope="col"
+              aria-sort={isSorted ? (state === 'down' ? 'descending' : 'ascending') : undefined}
+              className={clsx(
+                cell,
+                'pr-5 font-medium whitespace-pre text-quiet last:pr-0',
+                numeric ? 'text-right' : 'text-left',
+              )}
+            >
+              {isTitleHidden ? (
+                <span className="sr-only">{title}</span>
+              ) : isSortable(column) ? (
+                <SortButton title={title} state={state} onClick={() => onOrder(nextOrder(order, key))} />
+              ) : (
+                title
+              )}
+            </th>
+          )
+        })}
+      </tr>
+    </thead>
+  )
+}
+
+interface TableRowProps<Row> {
+  row: Row
+  id: string
+  /** The text in the label of the checkbox. */
+  name: string
+  index: number
+  columns: readonly ShownColumn<Row>[]
+  isOpenable: boolean
+  onFollow: (event: MouseEvent) => void
+  selection: Selection | undefined
+  isCurrent: boolean
+  density: TableDensity
+}
+const minWidths = { short: 'as-table:min-w-20', medium: 'as-table:min-w-36', long: 'as-table:min-w-64' }
+
+/** A row of a table. On a phone it is a block: the name with what stands beside it, then the other facts in as few lines as they need. */
+function TableRow<Row>({
+  row,
+  id,
+  name,
+  index,
+  columns,
+  isOpenable,
+  onFollow,
+  selection,
+  isCurrent,
+  density,
+}: TableRowProps<Row>) {
+  const t = useTranslations('common')
+  const hasBeside = columns.some(({ phone }) => phone === 'beside')
+  const padding = density === 'compact' ? 'as-table:py-1' : 'as-table:py-2'
+  return (
+    <tr
+      data-row={index}
+      data-opens={isOpenable ? '' : undefined}
+      onClick={onFollow}
+      className={clsx(
+        'border-b border-line align-top as-cards:relative as-cards:flex as-cards:flex-wrap as-cards:items-center as-cards:gap-x-3 as-cards:gap-y-0.5 as-cards:py-1.5',
+        density === 'compact' ? 'as-table:h-8' : 'as-table:h-9',
+        isOpenable && 'cursor-pointer hover:bg-sunken',
+        selection && 'as-cards:pr-8',
+        selection?.chosen.has(id) && 'bg-accent-wash',
+        isCurrent && 'outline-2 -outline-offset-2 outline-accent',
+      )}
+    >
+      {selection && (
+        <td className={clsx('as-cards:absolute as-cards:top-1.5 as-cards:right-0 as-table:pr-2', padding)}>
+          <label className="inline-flex size-6 items-center justify-center">
+            <input
+              type="checkbox"
+              aria-label={t('choose', { what: name })}
+              checked={selection.chosen.has(id)}
+              onChange={() => selection.toggle(id)}
+              className="size-4 accent-accent"
+            />
+          </label>
+        </td>
+      )}
+      {hasBeside && <td aria-hidden className="basis-full p-0 as-cards:order-2 as-table:hidden" />}
+      {columns.map(({ key, title, value, cell = value, numeric, main, isTitleHidden, minWidth, phone }) => {
+        const Cell = main ? 'th' : 'td'
+        return (
+          <Cell
+            key={key}
+            {...(main && { scope: 'row' as const })}
+            className={clsx(
+              'pr-5 last:pr-0 as-cards:pr-0',
+              phone === 'hidden'
+                ? 'as-cards:hidden'
+                : 'as-cards:flex as-cards:gap-1.5 as-cards:has-[>div:empty]:hidden',
+              phone === 'beside' && 'as-cards:order-1',
+              !main && phone !== 'beside' && 'as-cards:order-3',
+              padding,
+              numeric ? 'tabular-nums as-table:text-right' : 'text-left',
+              main
+                ? clsx(
+                    'font-medium as-cards:text-base as-cards:leading-snug',
+                    hasBeside ? 'as-cards:min-w-0 as-cards:flex-auto' : 'as-cards:basis-full',
+                  )
+                : 'font-normal',
+            )}
+          >
+            {!main && !isTitleHidden && phone === undefined && (
+              <span aria-hidden className="shrink-0 text-quiet as-table:hidden">
+                {title}
+              </span>
+            )}
+            <div
+              className={clsx(
+                'min-w-0 max-w-full as-cards:wrap-anywhere as-table:max-w-md as-table:wrap-break-word',
+                numeric && 'as-table:ml-auto',
+                minWidth && minWidths[minWidth],
+              )}
+            >
+              {cell?.(row)}
+            </div>
+          </Cell>
+        )
+      })}
+    </tr>
+  )
+}
+
+/** Whether the child of the element is wider than the element. True until it has been measured. */
+function useIsOverflowing(place: RefObject<HTMLElement | null>): boolean {
+  const [isOverflowing, setIsOverflowing] = useState(true)
+  useEffect(() => {
+    const outer = place.current
+    const inner = outer?.firstElementChild
+    if (!outer || !inner) return
+    const observer = new ResizeObserver(() => setIsOverflowing(inner.scrollWidth > outer.clientWidth + 1))
+    observer.observe(outer)
+    observer.observe(inner)
+    return () => observer.disconnect()
+  }, [place])
+  return isOverflowing
+}
+
+const skeletonRows = ['first', 'second', 'third', 'fourth', 'fifth']
+
+/** The rows of a table and what one can do with them; see `DataTable`. */
+interface TableRows<Row> {
+  label: string
+  rows: readonly Row[]
+  rowKey: (row: Row) => string
+  /** Name of the row for the label of its checkbox. */
+  rowName?: ((row: Row) => string) | undefined
+  /** Target of a click anywhere on the row; the main cell should contain a link to it. */
+  open?: ((row: Row) => string) | undefined
+  /** Opens the row in a drawer instead; the main cell should contain a button that does the same. */
+  onOpen?: ((row: Row) => void) | undefined
+  selection?: Selection | undefined
+  /** Index of the current row, as returned by `useRowKeys`. */
+  cursor?: number | undefined
+}
+interface TableGridProps<Row> extends TableRows<Row> {
+  columns: readonly ShownColumn<Row>[]
+  isSortable: (column: ShownColumn<Row>) => boolean
+  order: SortOrder | null
+  onOrder: (order: SortOrder | null) => void
+  density: TableDensity
+  isLoading: boolean
+}
+
+/** The table itself. It scrolls sideways when it does not fit; otherwise its header stays at the top of the window. */
+function TableGrid<Row>(props: TableGridProps<Row>) {
+  const { label, columns, rows, rowKey, rowName, open, onOpen, selection, cursor = -1, density, isLoading } = props
+  const router = useRouter()
+  const place = useRef<HTMLDivElement>(null)
+  const isOverflowing = useIsOverflowing(place)
+  const follow = (event: MouseEvent, row: Row) => {
+    if (event.target instanceof Element && event.target.closest('a, button, input, label, summary')) return
+    if (window.getSelection()?.toString()) return
+    if (onOpen) onOpen(row)
+    else if (open) router.push(open(row))
+  }
+  const areAllChosen =
+    selection !== undefined && rows.length > 0 && rows.every((row) => selection.chosen.has(rowKey(row)))
+  return (
+    // A group and not a region: a region with the title of its section would be a second landmark with that name.
+    <div
+      ref={place}
+      // Positioned, so that hidden texts in its cells scroll with it and do not widen the page.
+      className={clsx(isOverflowing && 'relative as-table:overflow-x-auto')}
+      {...(isOverflowing && { role: 'group', tabIndex: 0, 'aria-label': label })}
+    >
+      <table
+        aria-label={label}
+        aria-busy={isLoading || undefined}
+        className="w-full border-collapse text-sm as-cards:block"
+      >
+        <TableHead {...props} selection={selection} areAllChosen={areAllChosen} isSticky={!isOverflowing} />
+        <tbody className="as-cards:block">
+          {isLoading
+            ? skeletonRows.map((key) => (
+                <tr key={key} className="border-b border-line">
+                  <td colSpan={columns.length + (selection ? 1 : 0)} className="py-2">
+                    <Skeleton className="h-5" />
+                  </td>
+                </tr>
+              ))
+            : rows.map((row, index) => (
+                <TableRow
+                  key={rowKey(row)}
+                  {...{ row, index, columns, selection, density }}
+                  id={rowKey(row)}
+                  name={rowName?.(row) ?? rowKey(row)}
+                  isOpenable={open !== undefined || onOpen !== undefined}
+                  onFollow={(event) => follow(event, row)}
+                  isCurrent={index === cursor}
+                />
+              ))}
+        </tbody>
+      </table>
+    </div>
   )
 }
 

@@ -6,7 +6,6 @@ import { callUseCase, currentPerson, requirePageAccess } from '#app/page-access.
 import { receiptNamed } from '#app/receipts/named.ts'
 import { agentIn, callForOwnAgent, loadOwnAgents } from '#app/settings/privacy/own-agents.ts'
 import { Messages } from '#components/frame/words.tsx'
-import { DeletionProgress } from '#components/privacy/deletion-progress.tsx'
 import {
   agentsNotYetFiled,
   consequencesOf,
@@ -18,7 +17,7 @@ import {
   type Consequences as Numbers,
   type UnderReceipt,
 } from '#components/privacy/deletion-rules.ts'
-import { DeletionSteps, PlanTable } from '#components/privacy/deletion-steps.tsx'
+import { DeletionProgress, DeletionSteps, PlanTable } from '#components/privacy/deletion-steps.tsx'
 import { privacyTabHref } from '#components/privacy/inventory-rules.ts'
 import { Points } from '#components/privacy/notice-list.tsx'
 import { RetainedList } from '#components/privacy/retained-list.tsx'
