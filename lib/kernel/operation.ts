@@ -154,7 +154,10 @@ export interface Input<O> {
   body: Part<O, 'body'>
   upload: O extends { upload: readonly string[] } ? Upload : undefined
 }
-export type Output<O extends OperationShape> = z.input<O['output']>
+/** What clients and pages receive. */
+export type Output<O extends OperationShape> = z.output<O['output']>
+/** What a use case returns, before the pipeline encodes it as {@link Output}: its times are Dates. */
+export type Returned<O extends OperationShape> = z.input<O['output']>
 
 /** What the HTTP layer passes to the pipeline: unparsed strings, and the body as parsed JSON. */
 export interface RawInput {

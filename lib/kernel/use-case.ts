@@ -11,7 +11,7 @@ import type {
   UnboundAuditRecord,
 } from './context.ts'
 import { type Effect, guardedEffects, needsOpenSession } from './effects.ts'
-import type { AuditAction, Input, OperationShape, Output, RawInput } from './operation.ts'
+import type { AuditAction, Input, OperationShape, RawInput, Returned } from './operation.ts'
 import { type Issue, Problem } from './problem.ts'
 
 /** Content that is the same for everybody, in memory in every encoding in which it is sent. */
@@ -245,7 +245,7 @@ async function recordDeletion(
  */
 export const mutation = <const O extends OperationShape>(
   operation: O,
-  run: (ctx: MutationContext, input: Input<O>) => Promise<Reply<Output<O>>>,
+  run: (ctx: MutationContext, input: Input<O>) => Promise<Reply<Returned<O>>>,
   complete?: (ctx: MutationContext, input: Input<O>, data: Record<string, unknown>) => Promise<Record<string, unknown>>,
 ): UseCase<O> =>
   preparedMutation(
@@ -262,7 +262,7 @@ export const mutation = <const O extends OperationShape>(
 export function preparedMutation<const O extends OperationShape, P>(
   operation: O,
   prepare: (ctx: Context, input: Input<O>) => Promise<P>,
-  run: (ctx: MutationContext, input: Input<O>, prepared: P) => Promise<Reply<Output<O>>>,
+  run: (ctx: MutationContext, input: Input<O>, prepared: P) => Promise<Reply<Returned<O>>>,
   complete?: (ctx: MutationContext, input: Input<O>, data: Record<string, unknown>) => Promise<Record<string, unknown>>,
 ): UseCase<O> {
   return {
@@ -272,7 +272,7 @@ export function preparedMutation<const O extends OperationShape, P>(
       authorise(operation, ctx)
       const input = parseInput(operation, raw)
       const prepared = await prepare(ctx, input)
-      let afterCommit: Reply<Output<O>>['afterCommit']
+      let afterCommit: Reply<Returned<O>>['afterCommit']
       const made = await ctx.pipeline
         .transaction(async (tx) => {
           const inside = { ...ctx, tx }
@@ -309,7 +309,7 @@ function requireNoSession({ id }: OperationShape): void {
  * @param share stores the plan together with concurrent ones, with its own audit entry; undefined if this plan must be stored alone. Not
  * called for requests with an Idempotency-Key, whose transaction is their own.
  */
-export function statement<const O extends OperationShape, P extends StatementPlan<Output<O>>>(
+export function statement<const O extends OperationShape, P extends StatementPlan<Returned<O>>>(
   operation: O,
   plan: (ctx: Context, input: Input<O>) => Promise<P>,
   share?: (ctx: Context, planned: P, entry: UnboundAuditRecord | undefined) => Promise<SqlRow | undefined> | undefined,
@@ -340,7 +340,7 @@ export function statement<const O extends OperationShape, P extends StatementPla
 /** Runs without a transaction. The response is sent after its audit entry is stored; concurrent entries share an insert. */
 export function read<const O extends OperationShape>(
   operation: O,
-  run: (ctx: Context, input: Input<O>) => Promise<Reply<Output<O>>>,
+  run: (ctx: Context, input: Input<O>) => Promise<Reply<Returned<O>>>,
 ): UseCase<O> {
   requireNoSession(operation)
   return {
@@ -425,8 +425,8 @@ async function claimed({ pipeline, now }: Context, claim: IdempotencyClaim): Pro
  */
 export function batched<const O extends OperationShape>(
   operation: O,
-  run: (ctx: Context, input: Input<O>) => Promise<Reply<Output<O>>>,
-  retained: (body: NonNullable<Reply<Output<O>>['body']>) => unknown = (body) => body,
+  run: (ctx: Context, input: Input<O>) => Promise<Reply<Returned<O>>>,
+  retained: (body: NonNullable<Reply<Returned<O>>['body']>) => unknown = (body) => body,
   complete?: (ctx: MutationContext, input: Input<O>, data: Record<string, unknown>) => Promise<Record<string, unknown>>,
 ): UseCase<O> {
   const work = read(operation, run)
@@ -452,7 +452,7 @@ export function batched<const O extends OperationShape>(
       try {
         if (ctx.overQuota) throw ctx.overQuota
         const made = await noting.execute(ctx, raw)
-        const body = retained(made.body as NonNullable<Reply<Output<O>>['body']>)
+        const body = retained(made.body as NonNullable<Reply<Returned<O>>['body']>)
         const requestHash = claim.wholeHash ? await claim.wholeHash() : claim.requestHash
         await pipeline.transaction((tx) =>
           pipeline.idempotency.complete(tx, { ...claim, requestHash }, { ...made, body, resourceId: resourceId ?? '' }),

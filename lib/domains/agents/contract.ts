@@ -4,7 +4,7 @@ import { agentIdForm } from '#lib/kernel/ids.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
 import { restrictionReasons } from '#lib/kernel/restriction.ts'
-import { sharedFields } from '#lib/kernel/shared-fields.ts'
+import { sharedFields, time } from '#lib/kernel/shared-fields.ts'
 import { AgentParam, birthFields, lifeFields } from './life/contract.ts'
 import { agentStates, maxUnusedAgents, ownAgentsCountedTo } from './rules.ts'
 
@@ -32,7 +32,6 @@ const PolicyVersion = z
   .max(50)
   .meta({ description: 'The version of the privacy notice that was read. It must be the current version' })
 const PrivacyNoticeSchema = z.strictObject({ version: z.string(), url: z.string() })
-const when = z.iso.datetime()
 const agent = { resourceType: 'agent' }
 
 export const registerAgent = operation({
@@ -73,8 +72,8 @@ export const registerAgent = operation({
       scopes: z.array(z.enum(tokenScopes)),
       tier: z.enum(tiers),
       organisation_id: z.string(),
-      created_at: when,
-      expires_at: when.nullable(),
+      created_at: time(),
+      expires_at: time().nullable(),
       notice: PrivacyNoticeSchema,
     }),
     message: z.string(),
@@ -99,9 +98,9 @@ const whose = {
 const Consent = z.strictObject({
   agent_id: z.string(),
   policy_version: z.string(),
-  consent_at: when.nullable(),
-  consent_withdrawn_at: when.nullable(),
-  restricted_at: when.nullable(),
+  consent_at: time().nullable(),
+  consent_withdrawn_at: time().nullable(),
+  restricted_at: time().nullable(),
 })
 
 export const readNotice = operation({
@@ -154,8 +153,8 @@ const AgentView = z
       .strictObject({ reads_per_minute: z.number().int().nullable(), writes_per_minute: z.number().int().nullable() })
       .meta({ description: 'The agent’s own limits; null if the tier’s limits apply' }),
     owner_claimed: z.boolean(),
-    created_at: when,
-    restricted_at: when.nullable(),
+    created_at: time(),
+    restricted_at: time().nullable(),
   })
   .meta({ id: 'Agent' })
 
@@ -214,8 +213,8 @@ export const createInvite = operation({
         .meta({ description: 'Shown only once; it cannot be read again. Absent from a repetition by Idempotency-Key' }),
       scopes: z.array(z.enum(tokenScopes)),
       tier: z.enum(tiers),
-      created_at: when,
-      expires_at: when,
+      created_at: time(),
+      expires_at: time(),
     }),
     message: z.string(),
   }),
@@ -242,13 +241,13 @@ export const OwnAgent = z
     agent_id: z.string(),
     name: z.string().nullable(),
     tier: z.enum(tiers),
-    created_at: when,
+    created_at: time(),
     ...lifeFields,
     state: z.enum(agentStates).meta({
       description:
         '`paused`: the agent cannot write, and its contributions are not found. `suspended`: its erasure is scheduled, and its tokens are suspended. `erasing`: its erasure is running.',
     }),
-    restricted_at: when.nullable(),
+    restricted_at: time().nullable(),
     restricted_for: z.array(z.enum(restrictionReasons)).meta({ description: 'Why the agent is paused' }),
     holds: z
       .strictObject({
@@ -292,7 +291,7 @@ export const readOwnAgent = operation({
   }),
   output: z.strictObject({
     data: OwnAgent.extend({
-      first_used_at: when.nullable().meta({ description: 'When a token of this agent was first used' }),
+      first_used_at: time().nullable().meta({ description: 'When a token of this agent was first used' }),
       is_paused_with_all: z.boolean().meta({
         description:
           'True if you paused all your agents together. That pause can only be lifted for all of them together',
@@ -300,9 +299,9 @@ export const readOwnAgent = operation({
       consent: z.strictObject({
         lawful_basis: z.string(),
         policy_version: z.string(),
-        given_at: when.nullable(),
+        given_at: time().nullable(),
         via: z.string().nullable(),
-        withdrawn_at: when.nullable(),
+        withdrawn_at: time().nullable(),
       }),
       notice: PrivacyNoticeSchema.meta({
         description: 'The current privacy notice. Consent given now refers to it',
@@ -343,7 +342,7 @@ export const createOwnAgent = operation({
       scopes: z.array(z.enum(tokenScopes)),
       tier: z.enum(tiers),
       organisation_id: z.string(),
-      created_at: when,
+      created_at: time(),
       is_paused: z.boolean(),
     }),
     message: z.string(),
@@ -363,7 +362,7 @@ const LedgerStatus = sharedFields('ProcessingRestriction', {
     .nullable()
     .meta({ description: 'The agent concerned; null if it concerns a person with all their agents' }),
   restricted: z.boolean().meta({ description: 'Whether processing is currently restricted, for any reason' }),
-  restricted_at: when.nullable(),
+  restricted_at: time().nullable(),
   restricted_for: z.array(z.enum(restrictionReasons)).meta({ description: 'Why processing is currently restricted' }),
 })
 export const readRestriction = operation({

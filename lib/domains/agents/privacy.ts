@@ -99,7 +99,7 @@ async function restrictionOf(
 
 const restrictionView = ({ restrictedAt, restrictedFor }: Restriction) => ({
   restricted: restrictedAt !== null,
-  restricted_at: restrictedAt?.toISOString() ?? null,
+  restricted_at: restrictedAt,
   restricted_for: restrictionReasons.filter((reason) => restrictedFor.includes(reason)),
 })
 
@@ -221,9 +221,9 @@ async function spokenFor({ actor, tx }: MutationContext, named: string | undefin
 const consentView = (agent: AgentRow) => ({
   agent_id: agent.id,
   policy_version: agent.noticeVersion,
-  consent_at: agent.consentAt?.toISOString() ?? null,
-  consent_withdrawn_at: agent.consentWithdrawnAt?.toISOString() ?? null,
-  restricted_at: agent.restrictedAt?.toISOString() ?? null,
+  consent_at: agent.consentAt,
+  consent_withdrawn_at: agent.consentWithdrawnAt,
+  restricted_at: agent.restrictedAt,
 })
 
 /** Giving and withdrawing consent (GDPR art. 7). */

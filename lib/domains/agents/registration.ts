@@ -41,8 +41,8 @@ const answer = (
     scopes: token.scopes,
     tier: agent.tier,
     organisation_id: agent.organisationId,
-    created_at: token.createdAt.toISOString(),
-    expires_at: token.expiresAt?.toISOString() ?? null,
+    created_at: token.createdAt,
+    expires_at: token.expiresAt,
     notice,
   },
   message: `Store the key now: it is shown only once. ${message}`,
@@ -266,7 +266,7 @@ export const agentInvites = () => ({
     const id = inviteId(codeHash)
     return {
       body: {
-        data: { id, code, scopes, tier, created_at: now.toISOString(), expires_at: expiresAt.toISOString() },
+        data: { id, code, scopes, tier, created_at: now, expires_at: expiresAt },
         message: 'Store the code now: it is shown only once. It works once, as "invite" of POST /v1/auth/register.',
       },
       resourceId: id,
@@ -338,7 +338,7 @@ export function agentCreation(ports: IssuingPorts & Pick<AgentPorts, 'tokens'>) 
             scopes: token.scopes,
             tier,
             organisation_id: organisationId,
-            created_at: now.toISOString(),
+            created_at: now,
             is_paused: owner.restrictedAt !== null,
           },
           message: 'Store the key now: it is shown only once.',

@@ -160,14 +160,12 @@ function lifeJobs(documentKeys: DocumentKeys) {
   ]
 }
 
-const iso = (at: Date | null): string | null => at?.toISOString() ?? null
-
 async function presented(
   db: Database,
   { tokens, regions }: AgentPorts,
   rows: readonly StoredOwnAgent[],
   now: Date,
-): Promise<OwnAgent[]> {
+): Promise<z.input<typeof OwnAgent>[]> {
   const ids = rows.map(({ id }) => id)
   const [contributed, inUse] = await Promise.all([contributedBy(db, ids, ownAgentsCountedTo), tokens.inUse(ids, now)])
   return rows.map((row) => {
@@ -176,7 +174,7 @@ async function presented(
       agent_id: row.id,
       name: row.name,
       tier: row.tier,
-      created_at: row.created_at.toISOString(),
+      created_at: row.created_at,
       ...lifeOf(regions, {
         status: row.status,
         statusAt: row.status_at,
@@ -190,7 +188,7 @@ async function presented(
         suspendedAt: row.suspended_at,
         isFenced: row.is_fenced,
       }),
-      restricted_at: iso(row.restricted_at),
+      restricted_at: row.restricted_at,
       restricted_for: restrictionReasons.filter((reason) => row.restricted_for.includes(reason)),
       holds: { units, skills, tokens: inUse.get(row.id) ?? 0, reputation },
       token_limit: tierLimits[row.tier].tokens,
@@ -229,14 +227,14 @@ const readOne = (db: Database, ports: AgentPorts) =>
       body: {
         data: {
           ...shown,
-          first_used_at: iso(row.first_used_at),
+          first_used_at: row.first_used_at,
           is_paused_with_all: owner?.restrictedFor.includes('request') ?? false,
           consent: {
             lawful_basis: row.lawful_basis,
             policy_version: row.notice_version,
-            given_at: iso(row.consent_at),
+            given_at: row.consent_at,
             via: row.consent_via,
-            withdrawn_at: iso(row.consent_withdrawn_at),
+            withdrawn_at: row.consent_withdrawn_at,
           },
           notice: ports.registration.notice,
         },
@@ -325,8 +323,8 @@ export function agentsService(db: Database, ports: AgentPorts) {
             tier: next.tier,
             limits: { reads_per_minute: next.readsPerMinute, writes_per_minute: next.writesPerMinute },
             owner_claimed: next.ownerId !== null,
-            created_at: next.createdAt.toISOString(),
-            restricted_at: next.restrictedAt?.toISOString() ?? null,
+            created_at: next.createdAt,
+            restricted_at: next.restrictedAt,
           },
         },
         resourceId: next.id,

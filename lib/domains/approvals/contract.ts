@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
+import { time } from '#lib/kernel/shared-fields.ts'
 import { approvableOperations, proposalStatuses } from './rules.ts'
 
-const when = z.iso.datetime()
 const ProposalId = z.string().regex(/^app_[0-9A-Za-z]{22}$/, 'is not the id of a proposal')
 const Admin = z.strictObject({ account_id: z.string(), name: z.string().nullable() })
 const Part = z.record(z.string(), z.unknown()).nullable()
@@ -26,10 +26,10 @@ export const ProposalView = z
       .strictObject({ method: z.string(), path: z.string(), params: Part, body: Part })
       .nullable()
       .meta({ description: 'The exact request that the approval allows. Null after the proposal is closed' }),
-    created_at: when,
-    expires_at: when,
-    decided_at: when.nullable(),
-    carried_out_at: when.nullable(),
+    created_at: time(),
+    expires_at: time(),
+    decided_at: time().nullable(),
+    carried_out_at: time().nullable(),
   })
   .meta({ id: 'Proposal' })
 export type ProposalView = z.output<typeof ProposalView>

@@ -159,11 +159,11 @@ type ProposedActions = ReturnType<typeof proposedActions>
 /** Presents proposals to an admin. */
 const presenting =
   (actions: ProposedActions) =>
-  async (rows: readonly ProposalRow[], { tx, actor, now }: Viewing): Promise<ProposalView[]> => {
+  async (rows: readonly ProposalRow[], { tx, actor, now }: Viewing): Promise<z.input<typeof ProposalView>[]> => {
     const ids = rows.flatMap(({ account_id, decided_by }) => [account_id, ...(decided_by ? [decided_by] : [])])
     const names = await accountDirectory.namesOf(tx, [...new Set(ids)])
     const admin = (id: string) => ({ account_id: id, name: names.get(id) ?? null })
-    return rows.flatMap((row): ProposalView[] => {
+    return rows.flatMap((row): z.input<typeof ProposalView>[] => {
       const operation = approvableOperations.find((one) => one === row.operation)
       const action = operation && actions.actionOf(operation)
       // A later version may have stored operations that this one does not know.
@@ -181,10 +181,10 @@ const presenting =
           is_own: row.account_id === actor.accountId,
           facts: content?.facts ?? null,
           request: content ? { method, path, params: content.params, body: content.body } : null,
-          created_at: row.created_at.toISOString(),
-          expires_at: row.expires_at.toISOString(),
-          decided_at: row.decided_at?.toISOString() ?? null,
-          carried_out_at: row.carried_out_at?.toISOString() ?? null,
+          created_at: row.created_at,
+          expires_at: row.expires_at,
+          decided_at: row.decided_at,
+          carried_out_at: row.carried_out_at,
         },
       ]
     })

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page, Timestamp } from '#lib/kernel/pages.ts'
+import { time } from '#lib/kernel/shared-fields.ts'
 import { cladeEntryIdForm, deltaStates, maxOrigins, sharedKinds, shareIdForm } from './rules.ts'
 import { strippedKinds } from './strip-rules.ts'
 
-const when = z.iso.datetime()
 const AgentParam = z
   .string()
   .min(1)
@@ -58,8 +58,8 @@ export const CladePayload = z
     tags: z.array(z.string()),
     provenance: Json,
     parents: z.array(z.string()),
-    valid_from: when.nullable(),
-    valid_until: when.nullable(),
+    valid_from: time().nullable(),
+    valid_until: time().nullable(),
   })
   .meta({ id: 'CladePayload', description: 'The payload to be sent: the entry without the removed parts' })
 
@@ -83,14 +83,14 @@ export const ShareView = z
     manifest: z.string().meta({
       description: 'Compact JWS by the installation’s key: kinds and counts of the removed parts, and the digest',
     }),
-    shared_at: when,
-    recalled_at: when.nullable(),
+    shared_at: time(),
+    recalled_at: time().nullable(),
     siblings: z.array(
       z.strictObject({
         agent_id: z.string(),
         state: z.enum(deltaStates),
-        delivered_at: when.nullable(),
-        acknowledged_at: when.nullable(),
+        delivered_at: time().nullable(),
+        acknowledged_at: time().nullable(),
       }),
     ),
   })
@@ -113,7 +113,7 @@ const bodyLimit = 256 * 1024
 const CladeView = z.strictObject({
   agent_id: z.string(),
   clade_id: z.string().nullable(),
-  sharing_since: when.nullable(),
+  sharing_since: time().nullable(),
   siblings: z.array(
     z.strictObject({
       agent_id: z.string(),
@@ -150,7 +150,7 @@ export const setSharing = operation({
   params: cladeAgentParams,
   body: z.strictObject({ on: z.boolean() }),
   output: z.strictObject({
-    data: z.strictObject({ agent_id: z.string(), sharing_since: when.nullable(), withdrawn: z.int() }),
+    data: z.strictObject({ agent_id: z.string(), sharing_since: time().nullable(), withdrawn: z.int() }),
   }),
   refusals: writing,
 })
@@ -209,7 +209,7 @@ export const addShare = operation({
       digest: CladeDigest,
       manifest: z.string(),
       sent_to: z.array(z.string()),
-      shared_at: when,
+      shared_at: time(),
       degraded: Degraded,
     }),
   }),
@@ -269,7 +269,7 @@ const numbers = {
   drawdown: z.number().min(0).max(1).meta({ description: 'As a fraction' }),
 }
 const Card = z
-  .strictObject({ agent_id: z.string(), from: when, until: when, ...numbers, published_at: when })
+  .strictObject({ agent_id: z.string(), from: time(), until: time(), ...numbers, published_at: time() })
   .meta({ id: 'PerformanceCard' })
 const card = { resourceType: 'performance_card' }
 
@@ -326,7 +326,7 @@ export const DeltaView = z
     payload: CladePayload.nullable().meta({ description: 'Null if the share must be removed' }),
     digest: CladeDigest.nullable(),
     manifest: z.string().nullable(),
-    shared_at: when.nullable(),
+    shared_at: time().nullable(),
   })
   .meta({ id: 'CladeDelta' })
 export type DeltaView = z.output<typeof DeltaView>

@@ -1,3 +1,4 @@
+import type { z } from 'zod'
 import { sealedPurposes } from '#lib/config/secret.ts'
 import type { DataSource } from '#lib/kernel/data-source.ts'
 import { type EvidenceCheck, endsInTime } from '#lib/kernel/evidence.ts'
@@ -53,10 +54,10 @@ const performanceCards = ({ db, agents }: CladePorts) => ({
     const { from, until, returns, sharpe, drawdown } = body
     const card = { from, until, returns, sharpe, drawdown, publishedAt: now }
     await tx.performanceCard.upsert({ where: { agentId }, create: { agentId, ...card }, update: card })
-    const numbers = { returns, sharpe, drawdown, published_at: now.toISOString() }
+    const numbers = { returns, sharpe, drawdown, published_at: now }
     return {
       resourceId: agentId,
-      body: { data: { agent_id: agentId, from: from.toISOString(), until: until.toISOString(), ...numbers } },
+      body: { data: { agent_id: agentId, from, until, ...numbers } },
     }
   }),
 
@@ -64,10 +65,10 @@ const performanceCards = ({ db, agents }: CladePorts) => ({
     const [record] = await publicCard(db, { agent: id })
     if (!record) throw noCard()
     const { from, until, returns, sharpe, drawdown, publishedAt } = record
-    const numbers = { returns, sharpe, drawdown, published_at: publishedAt.toISOString() }
+    const numbers = { returns, sharpe, drawdown, published_at: publishedAt }
     return {
       resourceId: id,
-      body: { data: { agent_id: id, from: from.toISOString(), until: until.toISOString(), ...numbers } },
+      body: { data: { agent_id: id, from, until, ...numbers } },
     }
   }),
 
@@ -81,7 +82,7 @@ const performanceCards = ({ db, agents }: CladePorts) => ({
 
 /** Delivers shares of siblings to an agent. */
 function cladeDeltas({ db, key, agents }: CladePorts) {
-  const viewOf = (row: DeltaRow): DeltaView => {
+  const viewOf = (row: DeltaRow): z.input<typeof DeltaView> => {
     const isThere = row.state !== 'recalling' && row.sealed !== null
     return {
       seq: Number(row.seq),
@@ -91,7 +92,7 @@ function cladeDeltas({ db, key, agents }: CladePorts) {
       payload: isThere && row.sealed ? openPayload(key(), row.share_id, row.sealed) : null,
       digest: row.digest?.toString('base64url') ?? null,
       manifest: row.manifest,
-      shared_at: row.shared_at?.toISOString() ?? null,
+      shared_at: row.shared_at,
     }
   }
   const pageOf = (rows: readonly DeltaRow[], after: number) => {
@@ -138,7 +139,7 @@ function cladeDeltas({ db, key, agents }: CladePorts) {
 
 const noShare = () => new Problem('not_found', 'This agent has no share with this id.')
 
-async function viewsOf(db: Database, rows: readonly ShareRow[]): Promise<ShareView[]> {
+async function viewsOf(db: Database, rows: readonly ShareRow[]): Promise<z.input<typeof ShareView>[]> {
   const states = await deliveriesOfShares(db, { shares: rows.map(({ id }) => id) })
   return rows.map((row) => ({
     share_id: row.id,
@@ -147,15 +148,15 @@ async function viewsOf(db: Database, rows: readonly ShareRow[]): Promise<ShareVi
     kind: row.kind,
     digest: row.digest.toString('base64url'),
     manifest: row.manifest,
-    shared_at: row.shared_at.toISOString(),
-    recalled_at: row.recalled_at?.toISOString() ?? null,
+    shared_at: row.shared_at,
+    recalled_at: row.recalled_at,
     siblings: states
       .filter(({ share_id }) => share_id === row.id)
       .map((one) => ({
         agent_id: one.agent_id,
         state: one.state,
-        delivered_at: one.delivered_at?.toISOString() ?? null,
-        acknowledged_at: one.acknowledged_at?.toISOString() ?? null,
+        delivered_at: one.delivered_at,
+        acknowledged_at: one.acknowledged_at,
       })),
   }))
 }
@@ -340,8 +341,8 @@ const cladeExporters = (db: Database, key: () => Uint8Array): Exporter[] => [
           kind: row.kind,
           payload: row.sealed === null ? null : openPayload(key(), row.id, row.sealed),
           manifest: row.manifest,
-          shared_at: row.shared_at.toISOString(),
-          recalled_at: row.recalled_at?.toISOString() ?? null,
+          shared_at: row.shared_at,
+          recalled_at: row.recalled_at,
         }),
       ),
   },

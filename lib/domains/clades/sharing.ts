@@ -290,7 +290,7 @@ const overview = ({ db, agents }: Pick<CladePorts, 'db' | 'agents'>) =>
         data: {
           agent_id: id,
           clade_id: agent.cladeId,
-          sharing_since: agent.sharingSince?.toISOString() ?? null,
+          sharing_since: agent.sharingSince,
           siblings: siblings.map((one) => ({
             agent_id: one.id,
             name: one.name,
@@ -318,7 +318,7 @@ const setSwitch = ({ agents }: Pick<CladePorts, 'agents'>) =>
     return {
       resourceId: id,
       details: { fields: ['sharing_since'], changed: (since === null) !== (agent.sharingSince === null) },
-      body: { data: { agent_id: id, sharing_since: since?.toISOString() ?? null, withdrawn } },
+      body: { data: { agent_id: id, sharing_since: since, withdrawn } },
     }
   })
 
@@ -417,7 +417,7 @@ const share = (ports: CladePorts) =>
             digest: digestOf(digest),
             manifest,
             sent_to: to,
-            shared_at: ctx.now.toISOString(),
+            shared_at: ctx.now,
             ...(analyzed?.isDegraded && degraded),
           },
         },

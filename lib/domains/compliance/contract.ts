@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { evidenceLines, evidenceProblems, findingStates } from '#lib/kernel/evidence.ts'
 import { operation } from '#lib/kernel/operation.ts'
-
-const when = z.iso.datetime()
+import { time } from '#lib/kernel/shared-fields.ts'
 
 export const CheckView = z
   .strictObject({
@@ -12,7 +11,7 @@ export const CheckView = z
         'holds: the check ran and found no problem; attention: somebody should look at this; fails: the check found a violation; not_applicable: nothing exists here to check; unknown: the check could not run, see `fault`',
     }),
     numbers: z.record(z.string(), z.number()),
-    times: z.record(z.string(), when.nullable()),
+    times: z.record(z.string(), time().nullable()),
     facts: z.record(z.string(), z.string()),
     page: z.string().nullable().meta({ description: 'The console page that shows the checked records' }),
     problems: z
@@ -49,6 +48,6 @@ export const readCompliance = operation({
   permission: 'compliance:audit',
   audit: { resourceType: 'compliance' },
   output: z.strictObject({
-    data: z.strictObject({ asked_at: when, took_ms: z.number().int(), lines: z.array(LineView) }),
+    data: z.strictObject({ asked_at: time(), took_ms: z.number().int(), lines: z.array(LineView) }),
   }),
 })

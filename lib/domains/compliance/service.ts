@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { z } from 'zod'
 import { exportsFolder, snapshotKeysFolder } from '#lib/config/data-folder.ts'
 import type { Env } from '#lib/config/env.ts'
 import { agentListing } from '#lib/domains/agents/queries.ts'
@@ -7,13 +8,7 @@ import { usesOf } from '#lib/domains/audit/queries.ts'
 import { countErasures } from '#lib/domains/erasure/queries.ts'
 import { countRequests } from '#lib/domains/privacy-requests/queries.ts'
 import { errorCode } from '#lib/kernel/error-code.ts'
-import {
-  type EvidenceCheck,
-  type EvidenceFinding,
-  type EvidenceLine,
-  evidenceLines,
-  failsIf,
-} from '#lib/kernel/evidence.ts'
+import { type EvidenceCheck, type EvidenceLine, evidenceLines, failsIf } from '#lib/kernel/evidence.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import { type DomainModule, operationsOf } from '#lib/kernel/module.ts'
 import type { OperationShape } from '#lib/kernel/operation.ts'
@@ -63,17 +58,10 @@ const faultOf = (error: unknown): NonNullable<CheckView['fault']> =>
       ? 'unavailable'
       : 'error'
 
-const texts = (times: EvidenceFinding['times'] = {}): Record<string, string | null> =>
-  Object.fromEntries(Object.entries(times).map(([name, at]) => [name, at?.toISOString() ?? null]))
-
 /** In ascending order of severity. */
-const order = [
-  'not_applicable',
-  'holds',
-  'unknown',
-  'attention',
-  'fails',
-] as const satisfies readonly CheckView['state'][]
+const order = ['not_applicable', 'holds', 'unknown', 'attention', 'fails'] as const satisfies readonly z.input<
+  typeof CheckView
+>['state'][]
 
 /** The worst state of a line's checks. A line without checks is unknown. */
 const worstOf = (states: readonly CheckView['state'][]): CheckView['state'] =>
@@ -101,7 +89,7 @@ export function complianceService({ db, checks }: Pick<ComplianceDeps, 'db' | 'c
     { name, page, ...check }: EvidenceCheck,
     now: Date,
     { unused }: { unused: boolean },
-  ): Promise<CheckView> {
+  ): Promise<z.input<typeof CheckView>> {
     const started = performance.now()
     const known = { name, page, numbers: {}, times: {}, facts: {}, problems: [] }
     const took = () => Math.round(performance.now() - started)
@@ -120,7 +108,7 @@ export function complianceService({ db, checks }: Pick<ComplianceDeps, 'db' | 'c
         page: own,
         state: unused && state === 'holds' && lookedAtNothing(numbers) ? 'not_applicable' : state,
         numbers,
-        times: texts(times),
+        times: { ...times },
         facts,
         problems: found,
         took_ms: took(),
@@ -135,7 +123,7 @@ export function complianceService({ db, checks }: Pick<ComplianceDeps, 'db' | 'c
 
   async function all(now: Date) {
     const started = performance.now()
-    const answers = new Map<EvidenceCheck, CheckView>()
+    const answers = new Map<EvidenceCheck, z.input<typeof CheckView>>()
     const waiting = [...checks]
     // Without an answer of the database, the checks themselves say so.
     const unused = await isUnused(db).catch(() => false)
@@ -144,11 +132,11 @@ export function complianceService({ db, checks }: Pick<ComplianceDeps, 'db' | 'c
         answers.set(check, await asked(check, now, { unused }))
     }
     await Promise.all(Array.from({ length: atOnce }, work))
-    const lines = evidenceLines.map((line): LineView => {
+    const lines = evidenceLines.map((line): z.input<typeof LineView> => {
       const own = checks.flatMap((check) => (check.line === line ? (answers.get(check) ?? []) : []))
       return { line, state: worstOf(own.map(({ state }) => state)), checks: own }
     })
-    return { asked_at: now.toISOString(), took_ms: Math.round(performance.now() - started), lines }
+    return { asked_at: now, took_ms: Math.round(performance.now() - started), lines }
   }
   let active: ReturnType<typeof all> | undefined
   async function counted(now: Date) {

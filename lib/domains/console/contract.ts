@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { AuditAct } from '#lib/domains/audit/contract.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { erasedKinds } from '#lib/kernel/receipt.ts'
+import { time } from '#lib/kernel/shared-fields.ts'
 import {
   expiringWithin,
   noticeKinds,
@@ -16,8 +17,7 @@ import {
   workStates,
 } from './rules.ts'
 
-const when = z.iso.datetime()
-const whenever = when.nullable()
+const whenever = time().nullable()
 const count = z.number().int()
 
 const OpenRequest = z
@@ -29,12 +29,12 @@ const OpenRequest = z
       .string()
       .nullable()
       .meta({ description: 'The agent concerned; null: your account with all your agents' }),
-    received_at: when,
+    received_at: time(),
     waiting_until: whenever.meta({ description: 'When the grace period of an erasure ends' }),
     due_at: whenever.meta({
       description: 'Our own deadline; null until identity is confirmed, or for an erasure until its grace period ends',
     }),
-    legal_due_at: when.meta({ description: 'The legal deadline (GDPR art. 12(3))' }),
+    legal_due_at: time({ description: 'The legal deadline (GDPR art. 12(3))' }),
     due: z.string().meta({ description: 'ok, near, overdue, paused or stopped' }),
     seconds_left: count.nullable(),
     can_cancel: z.boolean(),
@@ -46,7 +46,7 @@ const NewReceipt = z
     receipt_id: z.string(),
     deleted_id: z.string(),
     kind: z.enum(erasedKinds),
-    deleted_at: when,
+    deleted_at: time(),
     signed_at: whenever.meta({ description: 'Null if the erasure is not verified yet: no receipt can be read' }),
   })
   .meta({ id: 'OverviewReceipt' })
@@ -64,7 +64,7 @@ export const readOverview = operation({
   },
   output: z.strictObject({
     data: z.strictObject({
-      as_of: when,
+      as_of: time(),
       held: z.strictObject({
         records: count.meta({ description: 'The same as `total` of GET /api/privacy/inventory' }),
         stores: count.meta({ description: 'Number of stores that contain your data' }),
@@ -91,21 +91,21 @@ export const readOverview = operation({
           z.strictObject({
             visibility: z.enum(['network', 'org', 'private']),
             count,
-            first_at: when.meta({ description: 'When the first of them is deleted' }),
+            first_at: time({ description: 'When the first of them is deleted' }),
           }),
         ),
         exports: z.array(
-          z.strictObject({ id: z.string(), expires_at: when, records: count, is_downloaded: z.boolean() }),
+          z.strictObject({ id: z.string(), expires_at: time(), records: count, is_downloaded: z.boolean() }),
         ),
       }),
       closing: z
-        .array(z.strictObject({ project_id: z.string(), name: z.string(), closes_at: when }))
+        .array(z.strictObject({ project_id: z.string(), name: z.string(), closes_at: time() }))
         .max(5)
         .meta({
           description: 'Closed projects of yours whose data is deleted when their grace period ends, earliest first',
         }),
       receipts: z.array(NewReceipt).max(5),
-      sign_ins: z.array(z.strictObject({ at: when, browser: z.string(), is_current: z.boolean() })).max(3),
+      sign_ins: z.array(z.strictObject({ at: time(), browser: z.string(), is_current: z.boolean() })).max(3),
     }),
   }),
 })
@@ -130,7 +130,7 @@ export const WorkItem = z
     total: count.meta({
       description: 'Parts of an export, or steps of an erasure; 0 if the total is not known yet',
     }),
-    started_at: when,
+    started_at: time(),
   })
   .meta({ id: 'WorkItem' })
 export type WorkItem = z.output<typeof WorkItem>
@@ -145,7 +145,7 @@ export const readWork = operation({
   permission: 'console:person',
   audit: { none: 'the console polls this every few seconds; each activity is audited where it starts' },
   output: z.strictObject({
-    data: z.strictObject({ as_of: when, total: count, stuck: count, items: z.array(WorkItem).max(20) }),
+    data: z.strictObject({ as_of: time(), total: count, stuck: count, items: z.array(WorkItem).max(20) }),
   }),
 })
 
@@ -159,7 +159,7 @@ export const readWaiting = operation({
   audit: { none: 'only counts, polled repeatedly; the lists behind them are audited' },
   output: z.strictObject({
     data: z.strictObject({
-      as_of: when,
+      as_of: time(),
       requests: z
         .strictObject({
           open: count,
@@ -207,7 +207,7 @@ const Notice = z
     kind: z.enum(noticeKinds),
     resource_id: z.string(),
     name: z.string().nullable().meta({ description: 'Of the person or agent; null if there is none' }),
-    at: when,
+    at: time(),
     due_at: whenever,
     is_read: z.boolean(),
   })
@@ -276,14 +276,14 @@ export const readDashboard = operation({
   audit: { resourceType: 'dashboard' },
   output: z.strictObject({
     data: z.strictObject({
-      as_of: when,
+      as_of: time(),
       setup: z
         .array(z.strictObject({ step: z.enum(setupSteps), is_done: z.boolean() }))
         .meta({ description: 'Settings of a complete installation, from its present state' }),
       trend: z
         .array(
           z.strictObject({
-            from: when.meta({ description: 'Start of the week' }),
+            from: time({ description: 'Start of the week' }),
             received: count,
             closed: count,
             answered: count.meta({ description: 'Closed and not cancelled' }),
@@ -296,7 +296,7 @@ export const readDashboard = operation({
         .meta({ description: `Privacy requests in each of the last ${trendWeeks} weeks, oldest first` }),
       since: z
         .strictObject({
-          at: when.meta({ description: 'The reader’s sign-in before the current one' }),
+          at: time({ description: 'The reader’s sign-in before the current one' }),
           received: count.meta({ description: 'Privacy requests received since then' }),
           closed: count.meta({ description: 'Privacy requests closed since then' }),
           receipts: count.meta({ description: 'Deletion receipts signed since then' }),
@@ -306,7 +306,7 @@ export const readDashboard = operation({
         .array(
           z.strictObject({
             id: z.string(),
-            at: when,
+            at: time(),
             action: z.string().meta({ description: 'As in the audit log, or `revoke` for a revoked token' }),
             actor_id: z.string(),
             actor_name: z.string().nullable().meta({ description: 'Null if the account is deleted' }),
@@ -331,7 +331,7 @@ const Reader = z
     action: z.enum(['read', 'export']),
     resource_type: z.string(),
     count: count.meta({ description: 'How often' }),
-    last_at: when,
+    last_at: time(),
   })
   .meta({ id: 'DataReader' })
 
@@ -363,7 +363,7 @@ export const readPerson = operation({
   params: z.strictObject({ id: z.string().regex(/^usr_[0-9A-Za-z]{22}$/, 'is not the id of an account') }),
   output: z.strictObject({
     data: z.strictObject({
-      as_of: when,
+      as_of: time(),
       held: z.array(z.strictObject({ holder: z.string(), store: z.string(), count })),
       agents: z.array(z.strictObject({ id: z.string(), name: z.string().nullable() })).max(shownAgents),
       agents_total: count,

@@ -48,7 +48,7 @@ async function readersOf(db: Database, { account, agents }: PersonSubject, found
     action: reader.action === 'export' ? ('export' as const) : ('read' as const),
     resource_type: reader.resourceType,
     count: reader.count,
-    last_at: reader.lastAt.toISOString(),
+    last_at: reader.lastAt,
   }))
 }
 
@@ -82,7 +82,7 @@ const person = (db: Database, dataSources: readonly DataSource[]) =>
       resourceId: id,
       body: {
         data: {
-          as_of: now.toISOString(),
+          as_of: now,
           held: held.map(({ holder, store, count }) => ({ holder, store, count })),
           agents: agents.slice(0, shownAgents).map((agent) => ({ id: agent, name: names.get(agent) ?? null })),
           agents_total: agents.length,

@@ -36,7 +36,7 @@ import type { Actor } from '#lib/kernel/context.ts'
 import type { DataSource } from '#lib/kernel/data-source.ts'
 import type { Subject } from '#lib/kernel/erasure-scope.ts'
 import type { Periods } from '#lib/kernel/expiring.ts'
-import type { Output } from '#lib/kernel/operation.ts'
+import type { Output, Returned } from '#lib/kernel/operation.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { preparedMutation, read } from '#lib/kernel/use-case.ts'
 import type { EmailOutboxFolder } from '#lib/stores/mail/outbox-folder.ts'
@@ -155,7 +155,6 @@ const noticesService = (deps: NoticeDeps) => ({
   ),
 })
 
-const iso = (at: Date | null): string | null => at?.toISOString() ?? null
 const shownRequests = 5
 const shownReceipts = 5
 const shownProjects = 5
@@ -173,7 +172,7 @@ interface ConsoleDeps {
     folder: Pick<EmailOutboxFolder, 'count'>
   }
 }
-type Overview = Output<typeof readOverview>['data']
+type Overview = Returned<typeof readOverview>['data']
 type Requests = Awaited<ReturnType<typeof openRequests>>
 type Expiring = Awaited<ReturnType<typeof expiringSoon>>
 type Exports = Awaited<ReturnType<typeof exportsToFetch>>
@@ -185,7 +184,7 @@ async function heldOn(dataSources: readonly DataSource[], subject: Subject, now:
   return {
     records: held.reduce((sum, { count }) => sum + count, 0),
     stores: new Set(held.map(({ store }) => store)).size,
-    since: times.length === 0 ? null : iso(new Date(Math.min(...times))),
+    since: times.length === 0 ? null : new Date(Math.min(...times)),
   }
 }
 
@@ -228,11 +227,11 @@ const expiringView = (expiring: Expiring, exports: Exports): Overview['expiring'
   by_visibility: expiring.map(({ visibility, count, firstAt }) => ({
     visibility,
     count,
-    first_at: firstAt.toISOString(),
+    first_at: firstAt,
   })),
   exports: exports.map(({ id, expiresAt, records, isDownloaded }) => ({
     id,
-    expires_at: expiresAt.toISOString(),
+    expires_at: expiresAt,
     records,
     is_downloaded: isDownloaded,
   })),
@@ -259,25 +258,25 @@ const overview = (deps: ConsoleDeps) =>
       resourceId: accountId,
       body: {
         data: {
-          as_of: now.toISOString(),
+          as_of: now,
           held,
           agents,
           tokens: {
             active: tokens.active,
             expiring: tokens.expiring,
-            next_expiry: iso(tokens.nextExpiry),
-            last_used_at: iso(tokens.lastUsedAt),
+            next_expiry: tokens.nextExpiry,
+            last_used_at: tokens.lastUsedAt,
           },
           requests: requestsView(requests),
           expiring: expiringView(expiring, exports),
           closing: closing.map(({ id, name, closesAt }) => ({
             project_id: id,
             name,
-            closes_at: closesAt.toISOString(),
+            closes_at: closesAt,
           })),
           receipts,
           sign_ins: signIns.map(({ at, browser, isCurrent }) => ({
-            at: at.toISOString(),
+            at,
             browser,
             is_current: isCurrent,
           })),
@@ -296,7 +295,7 @@ async function previousVisit(db: Database, actor: Actor): Promise<Date | undefin
 
 async function changesSince(db: Database, at: Date) {
   const [requests, receipts] = await Promise.all([requestChanges(db, at), receiptsSignedSince(db, at)])
-  return { at: at.toISOString(), ...requests, receipts }
+  return { at, ...requests, receipts }
 }
 
 /** Reads what an admin or auditor sees first. */
@@ -316,11 +315,11 @@ const dashboard = ({ db, settings }: ConsoleDeps) =>
       details: { count: activity.length },
       body: {
         data: {
-          as_of: now.toISOString(),
+          as_of: now,
           setup: setupStatus(facts),
           trend:
             trend?.map(({ from, received, closed, answered, onTime, medianDays }, index) => ({
-              from: from.toISOString(),
+              from,
               received,
               closed,
               answered,
@@ -331,7 +330,7 @@ const dashboard = ({ db, settings }: ConsoleDeps) =>
           since,
           activity: activity.map((act) => ({
             id: act.id,
-            at: act.at.toISOString(),
+            at: act.at,
             action: act.action,
             actor_id: act.actorId,
             actor_name: act.actorName,
@@ -411,7 +410,7 @@ const waitingForAdmins = (deps: ConsoleDeps) =>
       resourceId: 'waiting',
       body: {
         data: {
-          as_of: now.toISOString(),
+          as_of: now,
           requests: requests && { ...requests, unconfirmed },
           erasures: open && {
             running: open.planning + open.erasing + open.verifying,
@@ -500,7 +499,7 @@ const workInProgress = ({ db }: ConsoleDeps) =>
       resourceId: 'work',
       body: {
         data: {
-          as_of: now.toISOString(),
+          as_of: now,
           total: items.length + unseen,
           stuck: items.filter(({ state }) => state === 'stuck').length,
           items: items.slice(0, workShown),

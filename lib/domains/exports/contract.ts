@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { ImportResult } from '#lib/kernel/importer.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, page } from '#lib/kernel/pages.ts'
-import { sharedFields } from '#lib/kernel/shared-fields.ts'
+import { sharedFields, time } from '#lib/kernel/shared-fields.ts'
 import { importLimits } from './rules.ts'
 
 export const formats = ['json', 'ndjson', 'zip'] as const
@@ -90,12 +90,11 @@ export const importDocument = operation({
   refusals: ['erased', 'restricted', 'idempotency_in_progress'],
 })
 
-const when = z.iso.datetime()
 const Held = sharedFields('InventoryLine', {
   store: z.string(),
   what: z.string(),
-  since: when.nullable().meta({ description: 'When the oldest record was stored' }),
-  until: when
+  since: time().nullable().meta({ description: 'When the oldest record was stored' }),
+  until: time()
     .nullable()
     .meta({ description: 'When the last record is deleted automatically; null if no period applies' }),
   purpose: z.string(),
@@ -119,7 +118,7 @@ export const Inventory = z.strictObject({
         'Agents that run and store their memory elsewhere. We store only what they shared. Ask their operator about data stored there',
     }),
   }),
-  as_of: when,
+  as_of: time(),
 })
 export type Inventory = z.output<typeof Inventory>
 
@@ -162,10 +161,10 @@ export const ExportView = z
     fault: z.string().nullable().meta({
       description: '`erased`: data in the export was erased in the meantime; otherwise the code of a problem',
     }),
-    created_at: when,
-    ready_at: when.nullable(),
-    expires_at: when.nullable(),
-    downloaded_at: when.nullable().meta({ description: 'When the complete file was first downloaded' }),
+    created_at: time(),
+    ready_at: time().nullable(),
+    expires_at: time().nullable(),
+    downloaded_at: time().nullable().meta({ description: 'When the complete file was first downloaded' }),
   })
   .meta({ id: 'PreparedExport' })
 export type ExportView = z.output<typeof ExportView>
@@ -173,7 +172,7 @@ export type ExportView = z.output<typeof ExportView>
 const Quota = z.strictObject({
   limit: z.number().int().nullable().meta({ description: 'Exports per UTC day; null: no limit' }),
   used: z.number().int(),
-  resets_at: when,
+  resets_at: time(),
 })
 
 export const prepareExport = operation({
@@ -277,8 +276,8 @@ export const listCopyProblems = operation({
           account_name: z.string().nullable(),
           request_id: z.string().nullable().meta({ description: 'The privacy request that this export answers' }),
           fault: z.string().nullable().meta({ description: 'The code of the error; null if none is recorded' }),
-          created_at: when,
-          expires_at: when.nullable(),
+          created_at: time(),
+          expires_at: time().nullable(),
         })
         .meta({ id: 'CopyWithProblem' }),
     ),

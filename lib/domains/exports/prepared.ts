@@ -1,3 +1,4 @@
+import type { z } from 'zod'
 import type { PreparedExport } from '#generated/prisma/client.ts'
 import { exportsFolder } from '#lib/config/data-folder.ts'
 import type { Env } from '#lib/config/env.ts'
@@ -92,7 +93,7 @@ export async function exportNotice(
   if (requestId !== null) await onExport(tx, { requestId, exportId, basis: basisOf(basis), state, records, fault, now })
 }
 
-export const viewOf = (row: PreparedExport): ExportView => ({
+export const viewOf = (row: PreparedExport): z.input<typeof ExportView> => ({
   id: row.id,
   scope: basisOf(row.basis),
   state: row.state,
@@ -103,10 +104,10 @@ export const viewOf = (row: PreparedExport): ExportView => ({
   sha256: row.sha256,
   request_id: row.requestId,
   fault: row.fault,
-  created_at: row.createdAt.toISOString(),
-  ready_at: row.readyAt?.toISOString() ?? null,
-  expires_at: row.expiresAt?.toISOString() ?? null,
-  downloaded_at: row.downloadedAt?.toISOString() ?? null,
+  created_at: row.createdAt,
+  ready_at: row.readyAt,
+  expires_at: row.expiresAt,
+  downloaded_at: row.downloadedAt,
 })
 
 /**

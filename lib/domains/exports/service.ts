@@ -70,8 +70,8 @@ async function subjectOf(db: Database, { actor }: Context, agentId: string | und
   return { account: null, agents: [agentId] }
 }
 const times = ({ since, until }: Holding) => ({
-  since: since?.toISOString() ?? null,
-  until: until?.toISOString() ?? null,
+  since,
+  until,
 })
 
 /** Concurrent queries of one inventory: few, so that it does not use all database connections. */
@@ -128,7 +128,7 @@ const inventory = ({ db, dataSources, retainedRecords, placeOf }: ExportsDeps) =
           agents: [...subject.agents],
           self_hosted: await selfHostedAmong(db, subject.agents),
         },
-        as_of: ctx.now.toISOString(),
+        as_of: ctx.now,
       },
     }
   })
@@ -144,8 +144,8 @@ const copyProblemList = ({ db }: Pick<PreparedExports, 'db'>) =>
       body: {
         data: rows.map(({ created_at, expires_at, total: _, ...row }) => ({
           ...row,
-          created_at: created_at.toISOString(),
-          expires_at: expires_at?.toISOString() ?? null,
+          created_at,
+          expires_at,
         })),
         total: rows[0]?.total ?? 0,
       },
@@ -283,7 +283,7 @@ const exportList = ({ db }: PreparedExports) =>
         quota: {
           limit: ctx.actor.quota.exportsPerDay,
           used: await exportsOfDay(db.prisma, { accountId }, ctx.now),
-          resets_at: utcDayOf(ctx.now).end.toISOString(),
+          resets_at: utcDayOf(ctx.now).end,
         },
       },
     }

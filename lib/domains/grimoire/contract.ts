@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page, Timestamp } from '#lib/kernel/pages.ts'
+import { time } from '#lib/kernel/shared-fields.ts'
 import {
   entryKinds,
   entryScopes,
@@ -12,7 +13,6 @@ import {
   maxEntries,
 } from './rules.ts'
 
-const when = z.iso.datetime()
 const EntryId = z.string().regex(grimoireEntryIdForm, 'must be the id of an entry: `ent_` and 22 letters or digits')
 
 const AgentParam = z
@@ -59,8 +59,8 @@ const KeyringView = z.strictObject({
   agent_id: z.string(),
   keyring: KeyringForm,
   revision: z.int(),
-  created_at: when,
-  updated_at: when,
+  created_at: time(),
+  updated_at: time(),
 })
 /** Refusals of operations that change a grimoire. */
 const writing = [
@@ -106,7 +106,7 @@ export const storeKeyring = operation({
     replace: z.boolean().default(false),
   }),
   output: z.strictObject({
-    data: z.strictObject({ agent_id: z.string(), key_id: z.string(), revision: z.int(), updated_at: when }),
+    data: z.strictObject({ agent_id: z.string(), key_id: z.string(), revision: z.int(), updated_at: time() }),
   }),
   refusals: [...writing, 'held'],
 })
@@ -188,15 +188,15 @@ export const EntryView = z
         tags: z.array(z.string()),
         provenance: Json,
         parents: z.array(z.string()),
-        valid_from: when.nullable(),
-        valid_until: when.nullable(),
+        valid_from: time().nullable(),
+        valid_until: time().nullable(),
       })
       .nullable()
       .meta({ description: 'Only for `clade` entries' }),
-    valid_until: when.nullable(),
+    valid_until: time().nullable(),
     revision: Revision.meta({ description: 'Starts at 1. To change an entry, send the revision that you read' }),
-    created_at: when,
-    updated_at: when,
+    created_at: time(),
+    updated_at: time(),
   })
   .meta({ id: 'GrimoireEntry' })
 export type EntryView = z.output<typeof EntryView>
@@ -206,7 +206,7 @@ const Changed = z.strictObject({
   kind: z.enum(entryKinds),
   scope: z.enum(entryScopes),
   revision: Revision,
-  updated_at: when,
+  updated_at: time(),
 })
 const bodyLimit = 512 * 1024
 const entry = { resourceType: 'grimoire_entry' }

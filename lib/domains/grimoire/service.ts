@@ -89,8 +89,8 @@ const keyrings = ({ db, agents }: GrimoirePorts) => ({
           agent_id: id,
           keyring: KeyringForm.parse(row.keyring),
           revision: row.revision,
-          created_at: row.createdAt.toISOString(),
-          updated_at: row.updatedAt.toISOString(),
+          created_at: row.createdAt,
+          updated_at: row.updatedAt,
         },
       },
     }
@@ -105,7 +105,7 @@ const keyrings = ({ db, agents }: GrimoirePorts) => ({
       status,
       resourceId: keyring.key_id,
       details: { agent_id: id, revision, replaced: before !== null && before.keyId !== keyring.key_id },
-      body: { data: { agent_id: id, key_id: keyring.key_id, revision, updated_at: now.toISOString() } },
+      body: { data: { agent_id: id, key_id: keyring.key_id, revision, updated_at: now } },
     })
     if (!before && body.revision !== undefined) throw other('This agent has no keyring to change.')
     if (before && body.revision !== before.revision)
@@ -197,17 +197,17 @@ const isStoredAs = (sent: Sent, stored: StoredEntry): boolean =>
   isDeepStrictEqual(StoredEntry.parse(JSON.parse(JSON.stringify(asStored(sent)))), stored)
 
 /** An entry as its agent and its owner see it. @throws when the sealed content cannot be opened */
-const entryViewOf = (row: GrimoireEntryRow, key: () => Uint8Array): EntryView => ({
+const entryViewOf = (row: GrimoireEntryRow, key: () => Uint8Array): z.input<typeof EntryView> => ({
   id: row.id,
   agent_id: row.agent_id,
   kind: row.kind,
   scope: row.scope,
   envelope: row.envelope === null ? null : EnvelopeForm.parse(row.envelope),
   entry: row.sealed === null ? null : openStored(key(), row.id, row.sealed),
-  valid_until: row.valid_until?.toISOString() ?? null,
+  valid_until: row.valid_until,
   revision: row.revision,
-  created_at: row.created_at.toISOString(),
-  updated_at: row.updated_at.toISOString(),
+  created_at: row.created_at,
+  updated_at: row.updated_at,
 })
 
 /** Whether the entry already has this content. */
@@ -331,7 +331,7 @@ const add = ({ key, agents }: Pick<GrimoirePorts, 'key' | 'agents'>) =>
     return {
       resourceId: id,
       details: { agent_id: agentId, kind: body.kind, scope: body.scope },
-      body: { data: { id, kind: body.kind, scope: body.scope, revision: 1, updated_at: now.toISOString() } },
+      body: { data: { id, kind: body.kind, scope: body.scope, revision: 1, updated_at: now } },
     }
   })
 
@@ -357,7 +357,7 @@ const edit = ({ key, agents }: Pick<GrimoirePorts, 'key' | 'agents'>) =>
     const changed = (revision: number, at: Date) => ({
       resourceId: entryId,
       details: { agent_id: agentId, fields: [body.scope === 'private' ? 'envelope' : 'content'] },
-      body: { data: { id: entryId, kind: row.kind, scope: row.scope, revision, updated_at: at.toISOString() } },
+      body: { data: { id: entryId, kind: row.kind, scope: row.scope, revision, updated_at: at } },
     })
     // A repetition after a lost response returns the stored revision.
     if (row.revision === body.revision + 1 && isUnchanged(row, body, key)) return changed(row.revision, row.updated_at)

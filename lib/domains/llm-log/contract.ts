@@ -2,9 +2,9 @@ import { z } from 'zod'
 import { sensitiveKinds } from '#lib/domains/pii/findings.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
+import { time } from '#lib/kernel/shared-fields.ts'
 import { exchangeBytes, exchangeIdForm, exchangeRoles, maxMessages, maxStoredExchanges, modelForm } from './rules.ts'
 
-const when = z.iso.datetime()
 const AgentId = z
   .string()
   .min(1)
@@ -25,8 +25,8 @@ const described = {
   agent_id: z.string(),
   model: z.string().nullable(),
   redacted: Redacted,
-  created_at: when,
-  expires_at: when.meta({ description: '24 hours after it was written. The exchange is then deleted' }),
+  created_at: time(),
+  expires_at: time({ description: '24 hours after it was written. The exchange is then deleted' }),
 }
 const SummaryView = z
   .strictObject({ ...described, bytes: z.int().meta({ description: 'Size of its messages, as sealed' }) })
@@ -56,7 +56,7 @@ export const logExchange = operation({
     data: z.strictObject({
       id: z.string(),
       redacted: Redacted,
-      expires_at: when,
+      expires_at: time(),
       degraded: z.array(z.literal('presidio')).optional().meta({
         description: 'Detectors that did not answer: the text may contain names and postal addresses of people',
       }),

@@ -54,8 +54,8 @@ const described = (row: ExchangeSummaryRow) => ({
   agent_id: row.agent_id,
   model: row.model,
   redacted: Redacted.parse(row.redacted),
-  created_at: row.created_at.toISOString(),
-  expires_at: row.expires_at.toISOString(),
+  created_at: row.created_at,
+  expires_at: row.expires_at,
 })
 /** An exchange as its agent and its owner see it. @throws when it cannot be opened */
 const exchangeOf = (row: ExchangeRow, key: () => Uint8Array) => ({
@@ -117,7 +117,7 @@ const add = (ports: Pick<LlmLogPorts, 'key' | 'agents' | 'recognise'>) => {
           data: {
             id,
             redacted,
-            expires_at: expiresAt.toISOString(),
+            expires_at: expiresAt,
             ...(isDegraded && { degraded: ['presidio' as const] }),
           },
         },

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
+import { time } from '#lib/kernel/shared-fields.ts'
 
-const when = z.iso.datetime()
 const EmailFileName = z.string().regex(/^[\w.-]{30,100}$/, 'is not the id of an email')
 const count = z.number().int()
 
@@ -11,8 +11,8 @@ export const EmailView = z
     id: z.string(),
     to: z.string(),
     subject: z.string(),
-    written_at: when,
-    expires_at: when.meta({ description: 'When the file is deleted' }),
+    written_at: time(),
+    expires_at: time({ description: 'When the file is deleted' }),
     bytes: count,
   })
   .meta({ id: 'OutboxLetter' })
@@ -24,7 +24,7 @@ const Job = z.strictObject({
   state: z.enum(['waiting', 'retrying', 'failed']),
   attempts: count,
   most_attempts: count,
-  at: when.meta({ description: 'Time of the next attempt, or of the last attempt for a permanently failed email' }),
+  at: time({ description: 'Time of the next attempt, or of the last attempt for a permanently failed email' }),
 })
 const emailResource = { resourceType: 'letter' }
 

@@ -1,3 +1,4 @@
+import type { z } from 'zod'
 import { accountDirectory } from '#lib/domains/accounts/queries.ts'
 import { type StoredJobRun, storedJobRuns } from '#lib/jobs/stored-job-runs.ts'
 import { requireRecentPassword } from '#lib/kernel/authorise.ts'
@@ -88,12 +89,12 @@ const isReceivedBy = (account: MarkedAccount, to: string): boolean =>
 const idOf = (name: string): string => name.replace(/\.eml$/, '')
 const emailFileName = (id: string): string => `${id}.eml`
 
-const listed = ({ name, to, subject, writtenAt, bytes }: ListedEmail): EmailView => ({
+const listed = ({ name, to, subject, writtenAt, bytes }: ListedEmail): z.input<typeof EmailView> => ({
   id: idOf(name),
   to,
   subject,
-  written_at: writtenAt.toISOString(),
-  expires_at: new Date(writtenAt.getTime() + outboxRetention).toISOString(),
+  written_at: writtenAt,
+  expires_at: new Date(writtenAt.getTime() + outboxRetention),
   bytes,
 })
 /** The codes in the reason of a failure. The message of a server may repeat addresses. */
@@ -110,7 +111,7 @@ const testEmail = (locale: 'en' | 'zh') =>
 const queued = ({ attemptLimit, at, ...job }: StoredJobRun) => ({
   ...job,
   most_attempts: attemptLimit,
-  at: at.toISOString(),
+  at,
 })
 
 /** Emails in the folder, which no mail server delivered, and emails still to be sent. */

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
+import { time } from '#lib/kernel/shared-fields.ts'
 import { longestPeriod, presetNames, sweepStates } from './rules.ts'
 
 const takes = `must be a whole number of days from 1 to ${longestPeriod}, or null to keep forever`
-const when = z.iso.datetime()
 const Days = z.number().int().min(1).max(longestPeriod).nullable()
 const GivenDays = z.number(takes).int(takes).min(1, takes).max(longestPeriod, takes).nullable()
 
@@ -30,8 +30,8 @@ const Period = z
     days: Days.meta({ description: 'Days from when we stored it; null: forever' }),
     source: z.enum(['environment', 'override']),
     set_by: z.string().optional(),
-    set_at: when.optional(),
-    next: z.strictObject({ days: z.number().int(), at: when, set_by: z.string() }).optional().meta({
+    set_at: time().optional(),
+    next: z.strictObject({ days: z.number().int(), at: time(), set_by: z.string() }).optional().meta({
       description: 'A shorter period that was set. To cancel it before that time, set the present days again',
     }),
   })
@@ -61,8 +61,8 @@ export const SweepView = z
     trigger: z.enum(['cron', 'demand', 'code']),
     requested_by: z.string(),
     policy: Periods,
-    started_at: when,
-    finished_at: when.nullable(),
+    started_at: time(),
+    finished_at: time().nullable(),
     deleted: Removed,
     held: count,
   })
@@ -124,7 +124,7 @@ export const dryRunRetention = operation({
   output: z.strictObject({
     data: z.strictObject({
       policy: Periods,
-      at: when,
+      at: time(),
       would_delete: Due.meta({ description: 'Removed by a sweep at that time' }),
       upcoming: z
         .array(z.strictObject({ within_days: count, ...Due.shape }))
@@ -136,8 +136,8 @@ export const dryRunRetention = operation({
             kind: z.enum(['unit', 'skill']),
             visibility: z.enum(['network', 'org', 'private']),
             agent_id: z.string().meta({ description: 'The author' }),
-            stored_at: when,
-            expires_at: when.meta({ description: 'Deleted by the first sweep after it' }),
+            stored_at: time(),
+            expires_at: time({ description: 'Deleted by the first sweep after it' }),
           }),
         )
         .meta({ description: 'The first 100 units and skills that expire within 30 days, without content' }),

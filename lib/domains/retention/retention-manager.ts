@@ -88,8 +88,8 @@ export function presented(row: SweepRow): z.input<typeof SweepView> {
     trigger: row.trigger,
     requested_by: row.requested_by,
     policy: policyIn(row),
-    started_at: row.started_at.toISOString(),
-    finished_at: row.finished_at?.toISOString() ?? null,
+    started_at: row.started_at,
+    finished_at: row.finished_at,
     deleted: { ...deleted, total: totalOf(deleted) },
     held: row.held,
   }

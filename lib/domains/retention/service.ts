@@ -187,14 +187,14 @@ async function recordsDueAt({ expiring }: RetentionStores, periods: Periods, at:
         kind: one.scope,
         visibility,
         agent_id: agentId,
-        stored_at: storedAt.toISOString(),
-        expires_at: new Date(storedAt.getTime() + (periods[visibility] ?? 0) * dayMs).toISOString(),
+        stored_at: storedAt,
+        expires_at: new Date(storedAt.getTime() + (periods[visibility] ?? 0) * dayMs),
       })),
     ),
   )
   return lists
     .flat()
-    .sort((one, other) => one.expires_at.localeCompare(other.expires_at))
+    .sort((one, other) => one.expires_at.getTime() - other.expires_at.getTime())
     .slice(0, maxListed)
 }
 
@@ -252,7 +252,7 @@ function retentionPolicy({ stores, environment, requireApproval }: RetentionServ
         upcoming.push({ within_days: days, ...(await dueAt(stores, periods, new Date(now.getTime() + days * dayMs))) })
       const records = await recordsDueAt(stores, periods, new Date(now.getTime() + longestPreview * dayMs))
       return {
-        body: { data: { policy: periods, at: now.toISOString(), would_delete: due, upcoming, records } },
+        body: { data: { policy: periods, at: now, would_delete: due, upcoming, records } },
         resourceId,
         details: { dryRun: true, count: due.total },
       }

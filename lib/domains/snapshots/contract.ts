@@ -2,9 +2,9 @@ import { z } from 'zod'
 import { snapshotKinds } from '#lib/client/sealing/snapshot.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
+import { time } from '#lib/kernel/shared-fields.ts'
 import { maxInHour, maxInsurances, maxOnDemand, snapshotIdForm, snapshotStates, stateTypes } from './rules.ts'
 
-const when = z.iso.datetime()
 const AgentParam = z
   .string()
   .min(1)
@@ -29,9 +29,9 @@ export const SnapshotView = z
       .array(z.strictObject({ kind: z.string(), path: z.string() }))
       .nullable()
       .meta({ description: 'Why creation failed: the kind and place of a secret, never the secret itself' }),
-    created_at: when,
-    ready_at: when.nullable(),
-    expires_at: when.nullable().meta({ description: 'Null: an automatic snapshot of an agent that is not retired' }),
+    created_at: time(),
+    ready_at: time().nullable(),
+    expires_at: time().nullable().meta({ description: 'Null: an automatic snapshot of an agent that is not retired' }),
   })
   .meta({ id: 'Snapshot' })
 export type SnapshotView = z.output<typeof SnapshotView>
@@ -51,7 +51,7 @@ export const storeState = operation({
   params: ofAgent,
   upload: stateTypes,
   output: z.strictObject({
-    data: z.strictObject({ agent_id: z.string(), bytes: z.int(), sha256: z.string(), uploaded_at: when }),
+    data: z.strictObject({ agent_id: z.string(), bytes: z.int(), sha256: z.string(), uploaded_at: time() }),
   }),
   refusals: [
     'not_found',
@@ -83,7 +83,7 @@ export const readState = operation({
       media_type: z.string(),
       bytes: z.int(),
       sha256: z.string(),
-      uploaded_at: when,
+      uploaded_at: time(),
     }),
   }),
   refusals: ['not_found'],
@@ -222,7 +222,7 @@ export const linkSnapshot = operation({
     data: z.strictObject({
       snapshot_id: z.string(),
       url: z.url().optional().meta({ description: 'Absent from a repetition by Idempotency-Key' }),
-      expires_at: when,
+      expires_at: time(),
     }),
   }),
   secrets: ['url'],

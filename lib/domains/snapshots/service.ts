@@ -37,7 +37,7 @@ const SealedKey = z.strictObject({ suite: z.string(), enc: z.string(), ciphertex
 
 const Places = z.array(z.strictObject({ kind: z.string(), path: z.string() }))
 
-const snapshotView = (row: Snapshot): SnapshotView => ({
+const snapshotView = (row: Snapshot): z.input<typeof SnapshotView> => ({
   id: row.id,
   agent_id: row.agentId,
   kind: row.kind,
@@ -46,9 +46,9 @@ const snapshotView = (row: Snapshot): SnapshotView => ({
   bytes: row.bytes === null ? null : Number(row.bytes),
   sha256: row.digest === null ? null : Buffer.from(row.digest).toString('hex'),
   failure: row.failure === null ? null : Places.parse(row.failure),
-  created_at: row.createdAt.toISOString(),
-  ready_at: row.readyAt?.toISOString() ?? null,
-  expires_at: row.expiresAt?.toISOString() ?? null,
+  created_at: row.createdAt,
+  ready_at: row.readyAt,
+  expires_at: row.expiresAt,
 })
 
 const noSnapshot = () =>
@@ -190,7 +190,7 @@ const link = ({ agents, origin }: Pick<SnapshotPorts, 'agents' | 'origin'>) =>
         data: {
           snapshot_id: snapshotId,
           url: `${origin}/v1/snapshots/${token}`,
-          expires_at: expiresAt.toISOString(),
+          expires_at: expiresAt,
         },
       },
     }

@@ -134,7 +134,7 @@ export function stateBundles({ db, agents }: SnapshotPorts, states: StateStore) 
             agent_id: agentId,
             bytes,
             sha256: Buffer.from(digest).toString('hex'),
-            uploaded_at: now.toISOString(),
+            uploaded_at: now,
           },
         },
       }
@@ -152,7 +152,7 @@ export function stateBundles({ db, agents }: SnapshotPorts, states: StateStore) 
             media_type: row.mediaType,
             bytes: Number(row.bytes),
             sha256: Buffer.from(row.digest).toString('hex'),
-            uploaded_at: row.uploadedAt.toISOString(),
+            uploaded_at: row.uploadedAt,
           },
         },
       }

@@ -1,9 +1,8 @@
 import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
-import { sharedFields } from '#lib/kernel/shared-fields.ts'
+import { sharedFields, time } from '#lib/kernel/shared-fields.ts'
 import { rememberedPorts } from '#lib/stores/registered-store.ts'
 
-const when = z.iso.datetime()
 const KnownStoreId = z.string().regex(/^store_[0-9A-Za-z]{22}$/, 'is not the id of a store')
 
 /** Kinds of stored and transferred data. The console has a text for each. */
@@ -59,8 +58,8 @@ export const StoreView = z
     holds: z.array(z.enum(inventoryKinds)),
     is_connected: z.boolean(),
     known_store_id: KnownStoreId.nullable().meta({ description: 'When it was first used' }),
-    first_seen: when.nullable(),
-    last_seen: when.nullable(),
+    first_seen: time().nullable(),
+    last_seen: time().nullable(),
   })
   .meta({ id: 'Store' })
 export type StoreView = z.output<typeof StoreView>
@@ -113,7 +112,7 @@ const RetiredStore = z.strictObject({
   port: z.string(),
   provider: z.string(),
   address: z.string(),
-  retired_at: when,
+  retired_at: time(),
   retired_by: z.string(),
 })
 export const retireStore = operation({

@@ -1,3 +1,4 @@
+import type { z } from 'zod'
 import type { Env } from '#lib/config/env.ts'
 import { subjectPurpose } from '#lib/config/secret.ts'
 import { agentIdsInRegions, agentsInRegions } from '#lib/domains/agents/queries.ts'
@@ -77,7 +78,7 @@ async function connectedView(
   { known, stateOf, facts }: StoresServiceDeps,
   site: AssessedSite,
   rows: readonly KnownRow[],
-): Promise<StoreView> {
+): Promise<z.input<typeof StoreView>> {
   const asked = await stateOf(site.name)
   const own = site.port === null ? undefined : await known.addressOf(site.port)
   const row = rows.find(({ port, address }) => port === site.port && address === own)
@@ -90,12 +91,12 @@ async function connectedView(
     holds: inventoryOf(site.name, facts.emailsInFolder),
     is_connected: true,
     known_store_id: row?.id ?? null,
-    first_seen: row?.firstSeen.toISOString() ?? null,
-    last_seen: row?.lastSeen.toISOString() ?? null,
+    first_seen: row?.firstSeen ?? null,
+    last_seen: row?.lastSeen ?? null,
   }
 }
 
-const disconnectedView = (row: KnownRow, port: RememberedPort, emailsInFolder: boolean): StoreView => ({
+const disconnectedView = (row: KnownRow, port: RememberedPort, emailsInFolder: boolean): z.input<typeof StoreView> => ({
   name: port,
   port,
   provider: row.provider,
@@ -111,8 +112,8 @@ const disconnectedView = (row: KnownRow, port: RememberedPort, emailsInFolder: b
   holds: inventoryOf(port, emailsInFolder),
   is_connected: false,
   known_store_id: row.id,
-  first_seen: row.firstSeen.toISOString(),
-  last_seen: row.lastSeen.toISOString(),
+  first_seen: row.firstSeen,
+  last_seen: row.lastSeen,
 })
 
 const list = (deps: StoresServiceDeps) => {
@@ -181,7 +182,7 @@ const retire = ({ known, requireApproval, strict }: Pick<StoresServiceDeps, 'kno
           port: record.port,
           provider: record.provider,
           address: record.shown,
-          retired_at: now.toISOString(),
+          retired_at: now,
           retired_by: actor.id,
         },
       },

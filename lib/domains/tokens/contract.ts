@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page, Timestamp } from '#lib/kernel/pages.ts'
-import { sharedFields } from '#lib/kernel/shared-fields.ts'
+import { sharedFields, time } from '#lib/kernel/shared-fields.ts'
 import { overlaps, tiers, tokenScopes, tokenScopesInOrder, tokenStates } from './rules.ts'
 import { usePeriodNames } from './usage-rules.ts'
 
@@ -26,24 +26,22 @@ const AgentRef = z
   .min(1)
   .max(64)
   .regex(/^\P{Cc}*$/u, 'must not contain control characters')
-const when = z.iso.datetime()
-
 const token = sharedFields('IssuedToken', {
   id: z.string(),
   agent_id: z.string(),
   key_prefix: z.string().meta({ description: 'The first characters of the key, to recognize it' }),
   name: z.string().nullable(),
   scopes: z.array(z.enum(tokenScopes)),
-  created_at: when,
-  expires_at: when.nullable(),
+  created_at: time(),
+  expires_at: time().nullable(),
   issued_by_admin: z.boolean().meta({ description: 'An admin created it for an agent that is not their own' }),
   issued_by_token_id: z.string().nullable().meta({ description: 'The token that created it' }),
 })
 const TokenView = z
   .strictObject({
     ...token,
-    last_used_at: when.nullable().meta({ description: 'Accurate to a few seconds' }),
-    revoked_at: when.nullable(),
+    last_used_at: time().nullable().meta({ description: 'Accurate to a few seconds' }),
+    revoked_at: time().nullable(),
     revoked_reason: z.string().nullable(),
     state: z.enum(tokenStates).meta({
       id: 'TokenState',
@@ -59,7 +57,7 @@ export const ListedToken = TokenView.extend({
   refusals: z
     .array(
       z.strictObject({
-        at: when,
+        at: time(),
         class: z.enum(['read', 'write']),
         limit: z.int().meta({ description: 'Allowed requests of its class per minute' }),
         consumed: z.int().meta({ description: 'Requests in that minute, including this one' }),
@@ -128,12 +126,12 @@ export const readSelf = operation({
         .strictObject({
           lawful_basis: z.string(),
           policy_version: z.string(),
-          given_at: when.nullable(),
+          given_at: time().nullable(),
           via: z.string().nullable(),
-          withdrawn_at: when.nullable(),
+          withdrawn_at: time().nullable(),
         })
         .nullable(),
-      restricted_at: when.nullable(),
+      restricted_at: time().nullable(),
       owner_claimed: z.boolean(),
     }),
   }),
@@ -251,7 +249,7 @@ export const revokeByPrefix = operation({
       id: z.string(),
       key_prefix: z.string(),
       revoked: z.literal(true),
-      revoked_at: when,
+      revoked_at: time(),
       revoked_descendants: z.int().meta({ description: 'Active tokens that were created with it' }),
     }),
     message: z.string(),
@@ -287,9 +285,9 @@ const agent = {
   organisation: z.strictObject({ id: z.string(), name: z.string() }),
   owner_claimed: z.boolean(),
   owner: Owner,
-  restricted_at: when.nullable(),
-  suspended_at: when.nullable(),
-  created_at: when,
+  restricted_at: time().nullable(),
+  suspended_at: time().nullable(),
+  created_at: time(),
   active_tokens: count,
 }
 const TieredAgent = z
@@ -343,7 +341,7 @@ export const readAgentUse = operation({
         period: z.enum(usePeriodNames),
         step: z.enum(['hour', 'day']),
         total: Use,
-        points: z.array(z.strictObject({ at: when, ...use })),
+        points: z.array(z.strictObject({ at: time(), ...use })),
       }),
     }),
   }),
@@ -405,10 +403,10 @@ export const listRevocations = operation({
       token_id: z.string(),
       key_prefix: z.string(),
       agent_id: z.string(),
-      revoked_at: when,
+      revoked_at: time(),
       evidence: z.array(
         z.strictObject({
-          at: when,
+          at: time(),
           token_id: z.string(),
           class: z.enum(['read', 'write']),
           limit: count.meta({ description: 'Requests of this class allowed per minute' }),
@@ -416,7 +414,7 @@ export const listRevocations = operation({
           ip: z.string(),
         }),
       ),
-      evidence_until: when.meta({ description: 'When the last piece of evidence is deleted' }),
+      evidence_until: time({ description: 'When the last piece of evidence is deleted' }),
     }),
   ),
 })

@@ -57,17 +57,16 @@ import {
 import { tokenUse } from './usage.ts'
 import { startOf, sumOf, type Use, type UsePoint, usagePointsOf, usageRetention, usePeriods } from './usage-rules.ts'
 
-const iso = (at: Date | null): string | null => at?.toISOString() ?? null
 const tokenView = (row: TokenOverviewRow, now: Date) => ({
   id: row.id,
   agent_id: row.agent_id,
   key_prefix: row.prefix,
   name: row.name,
   scopes: tokenScopesInOrder(row.scopes),
-  created_at: row.created_at.toISOString(),
-  expires_at: iso(row.expires_at),
-  last_used_at: iso(row.last_used_at),
-  revoked_at: iso(row.revoked_at),
+  created_at: row.created_at,
+  expires_at: row.expires_at,
+  last_used_at: row.last_used_at,
+  revoked_at: row.revoked_at,
   revoked_reason: row.revoked_reason,
   issued_by_admin: row.issued_by_admin,
   issued_by_token_id: row.issued_by_token_id,
@@ -91,7 +90,7 @@ async function refusalsOf(db: Database, tokens: readonly (TokenOverviewRow & { l
   const stopped = tokens.flatMap(({ id, limit_key, revoked_at, revoked_reason }) =>
     revoked_at && revoked_reason === 'rate_limit' ? [{ id, limit_key, revoked_at }] : [],
   )
-  const found = new Map<string, { at: string; class: 'read' | 'write'; limit: number; consumed: number }[]>()
+  const found = new Map<string, { at: Date; class: 'read' | 'write'; limit: number; consumed: number }[]>()
   if (stopped.length === 0) return found
   const rows = await refusalsBeforeRevocations(db, {
     tokens: stopped.map(({ id }) => id),
@@ -99,7 +98,7 @@ async function refusalsOf(db: Database, tokens: readonly (TokenOverviewRow & { l
     times: stopped.map(({ revoked_at }) => revoked_at),
   })
   for (const { token_id, at, ...refusal } of rows)
-    found.set(token_id, [...(found.get(token_id) ?? []), { at: at.toISOString(), ...refusal }])
+    found.set(token_id, [...(found.get(token_id) ?? []), { at, ...refusal }])
   return found
 }
 
@@ -141,11 +140,11 @@ function tokenOverview(db: Database) {
             consent: {
               lawful_basis: profile.lawfulBasis,
               policy_version: profile.noticeVersion,
-              given_at: iso(profile.consentAt),
+              given_at: profile.consentAt,
               via: profile.consentVia,
-              withdrawn_at: iso(profile.consentWithdrawnAt),
+              withdrawn_at: profile.consentWithdrawnAt,
             },
-            restricted_at: iso(profile.restrictedAt),
+            restricted_at: profile.restrictedAt,
             owner_claimed: profile.ownerId !== null,
           },
         },
@@ -312,9 +311,9 @@ const about = (agent: ListedAgent, activeTokens: number) => ({
   organisation: { id: agent.organisationId, name: agent.organisationName },
   owner_claimed: agent.ownerId !== null,
   owner: ownerOf(agent),
-  restricted_at: agent.restrictedAt?.toISOString() ?? null,
-  suspended_at: agent.suspendedAt?.toISOString() ?? null,
-  created_at: agent.createdAt.toISOString(),
+  restricted_at: agent.restrictedAt,
+  suspended_at: agent.suspendedAt,
+  created_at: agent.createdAt,
   active_tokens: activeTokens,
 })
 const none: Use = { reads: 0, writes: 0, refused: 0 }
@@ -377,7 +376,7 @@ const agentUse = (db: Database, agents: Agents, inUse: ActiveTokens) =>
             period,
             step: usePeriods[period].step === 3_600_000 ? ('hour' as const) : ('day' as const),
             total: sumOf(points),
-            points: points.map(({ at, ...sum }) => ({ at: at.toISOString(), ...sum })),
+            points,
           },
         },
       },
@@ -447,9 +446,9 @@ const limiterRevocations = (db: Database) =>
       token_id: id,
       key_prefix: prefix,
       agent_id: agentId,
-      revoked_at: revoked_at.toISOString(),
-      evidence: evidence.map(({ at, ...refusal }) => ({ at: new Date(at).toISOString(), ...refusal })),
-      evidence_until: new Date(revoked_at.getTime() + refusalRetention).toISOString(),
+      revoked_at,
+      evidence: evidence.map(({ at, ...refusal }) => ({ at: new Date(at), ...refusal })),
+      evidence_until: new Date(revoked_at.getTime() + refusalRetention),
     }))
     return { body: { data, ...page }, resourceId: agent_id ?? 'list', details: { count: shown.length } }
   })

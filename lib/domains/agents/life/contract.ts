@@ -3,7 +3,7 @@ import { tiers } from '#lib/domains/tokens/rules.ts'
 import { DataRegion } from '#lib/kernel/data-regions.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page, Timestamp } from '#lib/kernel/pages.ts'
-import { sharedFields } from '#lib/kernel/shared-fields.ts'
+import { sharedFields, time } from '#lib/kernel/shared-fields.ts'
 import {
   agentDocumentKinds,
   agentStatuses,
@@ -16,7 +16,6 @@ import {
   maxDocuments,
 } from './rules.ts'
 
-const when = z.iso.datetime()
 const agent = { resourceType: 'agent' } as const
 /** An agent's id in a path; also accepts ids that earlier versions allowed. */
 export const AgentParam = z
@@ -33,10 +32,10 @@ export const lifeFields = sharedFields('AgentLife', {
     description:
       'Set by its owner. `paused`: the agent can read but not write. `dead`: the agent is retired, and for 24 hours its tokens can only export heartbeats. A restriction of processing is reported in `restricted_at`.',
   }),
-  status_at: when
+  status_at: time()
     .nullable()
     .meta({ description: 'When this status was set; null if it has not changed since creation' }),
-  died_at: when.nullable(),
+  died_at: time().nullable(),
   region: z.string().nullable().meta({ description: 'Fixed at creation; null: no region is required' }),
   self_hosted: z.boolean().meta({
     description:
@@ -65,7 +64,7 @@ export const LivingAgent = z
     name: z.string().nullable(),
     tier: z.enum(tiers),
     ...lifeFields,
-    restricted_at: when.nullable(),
+    restricted_at: time().nullable(),
     owner_claimed: z.boolean(),
     grimoire_days: z
       .int()
@@ -74,8 +73,8 @@ export const LivingAgent = z
     document_days: z.int().nullable().meta({
       description: 'Days after its last change after which a thesis or a playbook is deleted; null: never',
     }),
-    sharing_since: when.nullable().meta({ description: 'When sharing with siblings was switched on; null: off' }),
-    created_at: when,
+    sharing_since: time().nullable().meta({ description: 'When sharing with siblings was switched on; null: off' }),
+    created_at: time(),
   })
   .meta({ id: 'LivingAgent' })
 export type LivingAgent = z.output<typeof LivingAgent>
@@ -141,7 +140,7 @@ const ChainReference = z
     chain: z.string().meta({ description: 'CAIP-2, for example eip155:1 or bip122:…' }),
     kind: z.enum(chainReferenceKinds),
     reference: z.string().meta({ description: 'An Ethereum address uses EIP-55 capitals' }),
-    reported_at: when,
+    reported_at: time(),
     is_public: z.literal(true),
     is_permanent: z.literal(true),
   })
@@ -227,8 +226,8 @@ const listed = {
   title: z.string(),
   bytes: z.int(),
   revision: Revision.meta({ description: 'Starts at 1. To change a document, send the revision that you read' }),
-  created_at: when,
-  updated_at: when,
+  created_at: time(),
+  updated_at: time(),
 }
 const ListedAgentDocument = z.strictObject(listed).meta({ id: 'ListedAgentDocument' })
 export const AgentDocument = z.strictObject({ ...listed, body: z.string() }).meta({ id: 'AgentDocument' })
@@ -240,7 +239,7 @@ const Changed = z
     is_as_sent: z
       .boolean()
       .meta({ description: 'False if sanitizing removed something. Read the document to see the stored text' }),
-    updated_at: when,
+    updated_at: time(),
   })
   .meta({ id: 'ChangedAgentDocument' })
 // JSON escapes can make the text several times longer.
@@ -347,7 +346,7 @@ const Counts = z
   .meta({ description: 'Numbers under these names. A heartbeat contains no free text' })
 
 const Heartbeat = z
-  .strictObject({ at: when, state: z.enum(heartbeatStates), counts: z.record(z.string(), z.number()) })
+  .strictObject({ at: time(), state: z.enum(heartbeatStates), counts: z.record(z.string(), z.number()) })
   .meta({ id: 'Heartbeat' })
 
 export const beatHeart = operation({
@@ -366,7 +365,7 @@ export const beatHeart = operation({
   status: 201,
   params: agentParams,
   body: z.strictObject({ at: Timestamp.optional(), state: z.enum(heartbeatStates), counts: Counts.prefault({}) }),
-  output: z.strictObject({ data: z.strictObject({ at: when, is_kept: z.boolean() }) }),
+  output: z.strictObject({ data: z.strictObject({ at: time(), is_kept: z.boolean() }) }),
   refusals: ['not_found', 'paused', 'dead', 'restricted', 'wrong_state', 'conflict', 'fenced'],
 })
 

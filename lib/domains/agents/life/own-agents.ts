@@ -1,3 +1,4 @@
+import type { z } from 'zod'
 import { leaveClade } from '#lib/domains/clades/writes.ts'
 import { insureRetiredAgents } from '#lib/domains/snapshots/writes.ts'
 import type { Actor, MutationContext, Transaction } from '#lib/kernel/context.ts'
@@ -134,24 +135,28 @@ export const lifeOf = (
   agent: Pick<AgentOwnershipRow, 'status' | 'statusAt' | 'diedAt' | 'region' | 'selfHosted'> & { hasKeyring: boolean },
 ) => ({
   status: agent.status,
-  status_at: agent.statusAt?.toISOString() ?? null,
-  died_at: agent.diedAt?.toISOString() ?? null,
+  status_at: agent.statusAt,
+  died_at: agent.diedAt,
   region: agent.region,
   self_hosted: agent.selfHosted,
   automatic_snapshots: agent.hasKeyring && agent.status !== 'dead' && isStorable(regions, agent.region),
 })
 
-const livingView = async (regions: DataRegions, tx: Transaction, agent: AgentOwnershipRow): Promise<LivingAgent> => ({
+const livingView = async (
+  regions: DataRegions,
+  tx: Transaction,
+  agent: AgentOwnershipRow,
+): Promise<z.input<typeof LivingAgent>> => ({
   agent_id: agent.id,
   name: agent.name,
   tier: agent.tier,
   ...lifeOf(regions, { ...agent, hasKeyring: await hasKeyring(tx, agent.id) }),
-  restricted_at: agent.restrictedAt?.toISOString() ?? null,
+  restricted_at: agent.restrictedAt,
   owner_claimed: agent.ownerId !== null,
   grimoire_days: agent.grimoireDays,
   document_days: agent.documentDays,
-  sharing_since: agent.sharingSince?.toISOString() ?? null,
-  created_at: agent.createdAt.toISOString(),
+  sharing_since: agent.sharingSince,
+  created_at: agent.createdAt,
 })
 
 const messages: Record<AgentStatus, string> = {

@@ -53,8 +53,8 @@ const documentView = (row: AgentDocumentRow, keys: DocumentKeys) => ({
   title: titleOf(keys, row),
   bytes: row.bytes,
   revision: row.revision,
-  created_at: row.created_at.toISOString(),
-  updated_at: row.updated_at.toISOString(),
+  created_at: row.created_at,
+  updated_at: row.updated_at,
 })
 const documentsExpiredBefore = ({ documentDays }: { documentDays: number | null }, now: Date): Date | null =>
   documentDays === null ? null : new Date(now.getTime() - documentDays * 86_400_000)
@@ -146,7 +146,7 @@ const add = ({ documentKeys, regions, strict }: WritingPorts) =>
           id,
           revision: 1,
           is_as_sent: text === body.body && title === body.title,
-          updated_at: now.toISOString(),
+          updated_at: now,
         },
       },
       resourceId: id,
@@ -207,7 +207,7 @@ const edit = ({ documentKeys, regions, strict }: WritingPorts) =>
           id: documentId,
           revision: body.revision + 1,
           is_as_sent: text === body.body && title === body.title,
-          updated_at: (there?.updated_at ?? now).toISOString(),
+          updated_at: there?.updated_at ?? now,
         },
       },
       resourceId: documentId,
@@ -264,7 +264,7 @@ const agentHeartbeats = ({ db, regions }: LifePorts) => ({
     })
     if (!known) await tx.heartbeat.create({ data: { agentId: id, at, state: body.state, counts: body.counts } })
     return {
-      body: { data: { at: at.toISOString(), is_kept: known === null } },
+      body: { data: { at, is_kept: known === null } },
       resourceId: id,
       ...(known && { status: 200 }),
     }
@@ -285,7 +285,7 @@ const agentHeartbeats = ({ db, regions }: LifePorts) => ({
       resourceType: 'agent',
       details: { count: shown.length },
       body: {
-        data: shown.map(({ at, state, counts }) => ({ at: at.toISOString(), state, counts })),
+        data: shown.map(({ at, state, counts }) => ({ at, state, counts })),
         ...page,
       },
     }
@@ -313,7 +313,7 @@ const chainReferenceView = (row: Pick<ChainReference, 'id' | 'chain' | 'kind' | 
   chain: row.chain,
   kind: kindOf(row.kind),
   reference: row.reference,
-  reported_at: row.reportedAt.toISOString(),
+  reported_at: row.reportedAt,
   is_public: true as const,
   is_permanent: true as const,
 })

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
+import { time } from '#lib/kernel/shared-fields.ts'
 
 const params = z.strictObject({ id: z.string().regex(/^rcpt_[0-9A-Za-z]{22}$/, 'is not the id of a receipt') })
 /** Maximum number of records per decision and per list. */
@@ -12,13 +13,13 @@ const Reference = z
     organisation_id: z.string(),
     visibility: z.enum(['private', 'org', 'network']),
     places: z.array(z.enum(referencePlaces)),
-    created_at: z.iso.datetime(),
+    created_at: time(),
   })
   .meta({ id: 'UndecidedReference' })
 const Restorable = z.strictObject({
   data: z.array(Reference),
   total: z.number().int(),
-  until: z.iso.datetime().nullable().meta({ description: 'When backups end; null: when the erasure ledger ends' }),
+  until: time().nullable().meta({ description: 'When backups end; null: when the erasure ledger ends' }),
 })
 
 export const listUndecidedReferences = operation({

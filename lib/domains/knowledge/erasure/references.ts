@@ -237,7 +237,7 @@ export const referenceDecisions = ({
 
   const listed = async (names: readonly string[], before: Date | null, ids: readonly string[] | null) => {
     const rows = await recordsNaming(db, { names, before, ids })
-    const data = rows.map(({ total: _, ...row }) => ({ ...row, created_at: row.created_at.toISOString() }))
+    const data = rows.map(({ total: _, ...row }) => row)
     return { data, total: rows[0]?.total ?? 0 }
   }
   const isExpired = ({ until }: Erased, now: Date): boolean => until !== null && until < now
@@ -251,7 +251,7 @@ export const referenceDecisions = ({
       return {
         resourceId: id,
         details: { count: data.length },
-        body: { data, total, restorable: { ...restorable, until: erased.until?.toISOString() ?? null } },
+        body: { data, total, restorable: { ...restorable, until: erased.until } },
       }
     }),
 

@@ -4,9 +4,8 @@ import { Corrected, narrowing, searching, searchResultFields } from '#lib/domain
 import { Skill, SkillId } from '#lib/domains/knowledge/skills/contract.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { page } from '#lib/kernel/pages.ts'
-import { sharedFields } from '#lib/kernel/shared-fields.ts'
+import { sharedFields, time } from '#lib/kernel/shared-fields.ts'
 
-const when = z.iso.datetime()
 /** Facts about a record that a person sees next to its content. */
 const status = sharedFields('RecordStatus', {
   is_own: z.boolean().meta({ description: 'Written by an agent that you own. You can correct and erase it' }),
@@ -14,11 +13,13 @@ const status = sharedFields('RecordStatus', {
   was_public: z
     .boolean()
     .meta({ description: 'It was once shared with the entire network. Copies may exist elsewhere' }),
-  quarantined_at: when.nullable().meta({ description: 'Quarantined for review: only its owner can see it' }),
+  quarantined_at: time().nullable().meta({ description: 'Quarantined for review: only its owner can see it' }),
   is_paused: z
     .boolean()
     .meta({ description: 'The processing of its author’s data is restricted: only its owner can see it' }),
-  expires_at: when.nullable().meta({ description: 'When retention deletes it under the current periods; null: never' }),
+  expires_at: time()
+    .nullable()
+    .meta({ description: 'When retention deletes it under the current periods; null: never' }),
 })
 
 export const recordKinds = ['trace', 'pattern', 'sop', 'skill'] as const
@@ -34,8 +35,8 @@ export const InspectedRecord = z
     visibility: z.enum(visibilities),
     quality_score: z.number(),
     domain: z.string().nullable().meta({ description: 'null for a skill' }),
-    created_at: when,
-    updated_at: when,
+    created_at: time(),
+    updated_at: time(),
     expires_at: status.expires_at,
     quarantined_at: status.quarantined_at,
     ...searchResultFields,

@@ -1,3 +1,4 @@
+import type { z } from 'zod'
 import { ownedAgents } from '#lib/domains/agents/queries.ts'
 import type { Unit } from '#lib/domains/knowledge/contract.ts'
 import type { Periods } from '#lib/kernel/expiring.ts'
@@ -23,16 +24,16 @@ import {
 
 const dayMs = 86_400_000
 /** When retention deletes a record under the current periods; null means never. */
-function expiryOf(row: { visibility: keyof Periods; created_at: Date }, periods: Periods): string | null {
+function expiryOf(row: { visibility: keyof Periods; created_at: Date }, periods: Periods): Date | null {
   const days = periods[row.visibility]
-  return days === null ? null : new Date(row.created_at.getTime() + days * dayMs).toISOString()
+  return days === null ? null : new Date(row.created_at.getTime() + days * dayMs)
 }
 
 function statusOf(row: StatusRow, periods: Periods) {
   return {
     is_own: row.is_own,
     was_public: row.was_public,
-    quarantined_at: row.quarantined_at?.toISOString() ?? null,
+    quarantined_at: row.quarantined_at,
     is_paused: row.is_paused,
     expires_at: expiryOf(row, periods),
   }
@@ -106,7 +107,7 @@ export const records = ({ db, periods }: Pick<KnowledgeDeps, 'db' | 'periods'>) 
     return {
       body: {
         data: rows.map(
-          ({ row, score }, at): InspectedRecord => ({
+          ({ row, score }, at): z.input<typeof InspectedRecord> => ({
             id: row.id,
             kind: row.kind,
             title: row.title,
@@ -116,10 +117,10 @@ export const records = ({ db, periods }: Pick<KnowledgeDeps, 'db' | 'periods'>) 
             visibility: row.visibility,
             quality_score: row.quality_score,
             domain: row.domain,
-            created_at: row.created_at.toISOString(),
-            updated_at: row.updated_at.toISOString(),
+            created_at: row.created_at,
+            updated_at: row.updated_at,
             expires_at: expiryOf(row, inForce),
-            quarantined_at: row.quarantined_at?.toISOString() ?? null,
+            quarantined_at: row.quarantined_at,
             ...(score !== undefined && { score, snippet: snippets[at] }),
           }),
         ),

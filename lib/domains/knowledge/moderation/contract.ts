@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { visibilities } from '#lib/domains/knowledge/contract.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
+import { time } from '#lib/kernel/shared-fields.ts'
 import { params, StoredUnit } from '../contract.ts'
 import { rejectionPeriodNames } from './safety-rules.ts'
 
@@ -66,12 +67,12 @@ export const listQuarantine = operation({
       kind: z.enum(['unit', 'skill']),
       agent_id: z.string(),
       visibility: z.enum(visibilities),
-      quarantined_at: z.iso.datetime(),
+      quarantined_at: time(),
       unit: StoredUnit.shape.unit
         .nullable()
         .meta({ description: 'Null for a skill, and for private content, which nobody else can see' }),
       skill_md: z.string().nullable(),
-      reports: z.array(z.strictObject({ reason: z.string(), reported_at: z.iso.datetime() })).meta({
+      reports: z.array(z.strictObject({ reason: z.string(), reported_at: time() })).meta({
         description:
           'The first 20 without a decision. If there are none, and none are settled, the quarantine is automatic: the author’s contributions were rejected three times within an hour',
       }),
@@ -104,7 +105,6 @@ export const reviewQuarantined = operation({
 })
 
 const count = z.number().int()
-const when = z.iso.datetime()
 const stages = z.record(z.string(), count).meta({ description: 'Counts by the stage that rejected' })
 
 export const summariseRejections = operation({
@@ -123,14 +123,14 @@ export const summariseRejections = operation({
       step: z.enum(['hour', 'day']),
       total: count,
       by_stage: stages,
-      points: z.array(z.strictObject({ at: when, total: count, by_stage: stages })),
+      points: z.array(z.strictObject({ at: time(), total: count, by_stage: stages })),
       agents_total: count,
       agents: z.array(
         z.strictObject({
           agent_id: z.string().meta({ description: 'Or `user:<id>` for a person' }),
           total: count,
           by_stage: stages,
-          last_at: when,
+          last_at: time(),
           last_hour: count.meta({ description: 'Rejections that count towards quarantine' }),
           standing: z.enum(['quiet', 'near', 'held']).meta({
             description:

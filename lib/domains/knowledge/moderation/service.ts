@@ -101,10 +101,10 @@ export const review = ({ db }: Pick<KnowledgeDeps, 'db'>) => ({
       body: {
         data: shown.map(({ quarantined_at, reports, ...row }) => ({
           ...row,
-          quarantined_at: quarantined_at.toISOString(),
+          quarantined_at,
           reports: reports.map(({ reason, reported_at }) => ({
             reason,
-            reported_at: new Date(reported_at).toISOString(),
+            reported_at: new Date(reported_at),
           })),
         })),
         ...page,
@@ -149,7 +149,7 @@ export const safetyService = (db: Database) => ({
       rejectionsByAgent(db, { since, recent: new Date(now.getTime() - rejectionWindow), until: now }),
     ])
     const sums: Record<string, number> = {}
-    const points = starts.map((at) => ({ at: at.toISOString(), total: 0, by_stage: {} as Record<string, number> }))
+    const points = starts.map((at) => ({ at, total: 0, by_stage: {} as Record<string, number> }))
     for (const { point, stage, n } of counted) {
       sums[stage] = (sums[stage] ?? 0) + n
       const into = points[point]
@@ -170,7 +170,7 @@ export const safetyService = (db: Database) => ({
             agent_id,
             total,
             by_stage,
-            last_at: last_at.toISOString(),
+            last_at,
             last_hour: lately,
             standing: rejectionStatusOf(lately),
           })),

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { agentIdForm } from '#lib/kernel/ids.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
+import { time } from '#lib/kernel/shared-fields.ts'
 import { dailyCaps, gains, reasons } from './rules.ts'
 
 const AgentId = z.string().regex(agentIdForm, 'is not the id of an agent')
@@ -15,7 +16,7 @@ const Score = z.number().meta({ description: 'The sum of the ledger' })
 
 const LedgerEntry = z
   .strictObject({
-    at: z.iso.datetime(),
+    at: time(),
     change: z.number(),
     reason: z.enum(reasons),
     subject_id: z.string().nullable().meta({

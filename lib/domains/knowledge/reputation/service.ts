@@ -159,7 +159,7 @@ export function reputationService(db: Database) {
             agent_id: agentId,
             score: agent.score,
             ledger: shown.map(({ at, change, reason, subject_id }) => ({
-              at: at.toISOString(),
+              at,
               change,
               reason,
               subject_id: close && subject_id !== erasedSubject ? subject_id : null,

@@ -3,6 +3,7 @@ import { ExpertSOP } from '#lib/domains/knowledge/contract.ts'
 import { SanitizedPlaces } from '#lib/domains/sanitizer/contract.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
+import { time } from '#lib/kernel/shared-fields.ts'
 import { StoredUnit } from '../contract.ts'
 import { Corrected, searching, searchResultFields } from '../search/contract.ts'
 
@@ -26,7 +27,7 @@ export const StoredSop = z
     approved_version: Version.nullable().meta({
       description: 'Number of the newest approved version, which may be an earlier one',
     }),
-    approved_at: z.iso.datetime().nullable(),
+    approved_at: time().nullable(),
   })
   .meta({ id: 'StoredSop' })
 
@@ -36,12 +37,12 @@ const facts = {
     .string()
     .nullable()
     .meta({ description: 'The author: an agent, or `user:<id>`; null for readers who cannot see all versions' }),
-  created_at: z.iso.datetime(),
+  created_at: time(),
   approved_by: z
     .string()
     .nullable()
     .meta({ description: 'The approver, in the same format and with the same visibility' }),
-  approved_at: z.iso.datetime().nullable(),
+  approved_at: time().nullable(),
 }
 const SopVersionFacts = z.strictObject(facts).meta({ id: 'SopVersionFacts' })
 /** One version of an SOP. */

@@ -106,7 +106,7 @@ const sopView = (row: SopRow): z.input<typeof StoredSop> => ({
   updated_at: row.updated_at.toISOString(),
   version: row.current_version,
   approved_version: row.approved_version,
-  approved_at: row.approved_at?.toISOString() ?? null,
+  approved_at: row.approved_at,
 })
 const etagOfSop = (row: Pick<SopRow, 'version' | 'quality_score'>): string =>
   etagOf({ version: row.version, quality: row.quality_score })
@@ -301,9 +301,9 @@ const versionFacts = (sop: SopRow, reader: KnowledgeReader, row: VersionRow) => 
   return {
     version: row.version,
     created_by: showsWho ? row.created_by : null,
-    created_at: row.created_at.toISOString(),
+    created_at: row.created_at,
     approved_by: showsWho ? row.approved_by : null,
-    approved_at: row.approved_at?.toISOString() ?? null,
+    approved_at: row.approved_at,
   }
 }
 

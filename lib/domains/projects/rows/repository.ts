@@ -215,30 +215,20 @@ export const reportedPointers = statement('projects.reported-pointers', {
 
 /** Maximum number of messages that {@link machineMessages} returns. */
 export const maxMachineMessages = 500
-const quoted = `x.id, x.project_id AS project, x.created_at, x.content, ARRAY(SELECT e.id FROM message_edits e WHERE e.message_id = x.id ORDER BY e.id) AS edits,
-      ARRAY(SELECT e.content FROM message_edits e WHERE e.message_id = x.id ORDER BY e.id) AS contents,
-      ARRAY(SELECT a.id FROM attachments a WHERE a.message_id = x.id ORDER BY a.id) AS files,
-      ARRAY(SELECT a.name FROM attachments a WHERE a.message_id = x.id ORDER BY a.id) AS names`
-const quotedColumns = {
-  id: 'text',
-  project: 'text',
-  created_at: 'timestamptz',
-  content: 'text',
-  edits: 'text[]',
-  contents: 'text[]',
-  files: 'text[]',
-  names: 'text[]',
-} as const
 const joinContainers = 'JOIN conversations c ON c.id = x.conversation_id JOIN projects p ON p.id = x.project_id'
 const isFree = `${projectHoldSql} IS NULL AND ${staysSql('x', 'c.erasing_since IS NOT NULL OR p.erasing_since IS NOT NULL')}`
 
 /** Messages of assistants, tools and system prompts after an id, except those that are being erased or under legal hold. */
 export const machineMessages = statement('projects.machine-messages', {
   takes: { project: 'text', after: 'text', since: 'timestamptz', now: 'timestamptz' },
-  returns: quotedColumns,
+  returns: { id: 'text', content: 'text', edits: 'text[]', contents: 'text[]', files: 'text[]', names: 'text[]' },
   isPrepared: true,
   sql: `WITH ${projectHoldsSql('$now')}
-    SELECT ${quoted} FROM messages x ${joinContainers} ${joinProjectHolds('x')}
+    SELECT x.id, x.content, ARRAY(SELECT e.id FROM message_edits e WHERE e.message_id = x.id ORDER BY e.id) AS edits,
+      ARRAY(SELECT e.content FROM message_edits e WHERE e.message_id = x.id ORDER BY e.id) AS contents,
+      ARRAY(SELECT a.id FROM attachments a WHERE a.message_id = x.id ORDER BY a.id) AS files,
+      ARRAY(SELECT a.name FROM attachments a WHERE a.message_id = x.id ORDER BY a.id) AS names
+    FROM messages x ${joinContainers} ${joinProjectHolds('x')}
     WHERE x.project_id = $project AND x.id > $after AND x.created_at >= $since AND NOT ${isByPersonSql.messages} AND ${isFree}
     ORDER BY x.id LIMIT ${maxMachineMessages}`,
 })
