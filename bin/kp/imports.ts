@@ -11,7 +11,7 @@ const mediaTypes = { json: 'application/json', ndjson: 'application/x-ndjson' } 
 type Format = keyof typeof mediaTypes
 
 /** Maximum number of failed items that are listed. --json lists all. */
-const mostTold = 20
+const maxListed = 20
 const headBytes = 64 * 1024
 
 /**
@@ -65,9 +65,9 @@ function tellReport(
   { received, stored, known, failed, ignored, results }: ImportReport,
 ): void {
   const bad = results.filter(({ status }) => status === 'failed')
-  for (const { id, code, detail } of bad.slice(0, mostTold))
+  for (const { id, code, detail } of bad.slice(0, maxListed))
     terminal.line(terminal.bad('✗ '), `${id ?? 'an item without an id'}: ${detail ?? code ?? 'it was refused'}`)
-  if (bad.length > mostTold) terminal.note(`${bad.length - mostTold} more failed; --json names them.`)
+  if (bad.length > maxListed) terminal.note(`${bad.length - maxListed} more failed; --json names them.`)
   const left = Object.entries(ignored).map(([part, count]) => `${part} (${count})`)
   if (left.length > 0) terminal.note(`Not imported, because each registry has its own: ${left.join(', ')}.`)
   terminal.line(

@@ -11,14 +11,14 @@ import { examined } from './skill-judgement.ts'
 import { remindOfErased } from './tombstones.ts'
 
 /** Maximum pages of a search for a name. */
-const mostPages = 5
+const maxPages = 5
 
 type Summary = ResponseOf<typeof listSkills>['body']['data'][number]
 
 async function skillsNamed(session: CommandSession, name: string): Promise<Summary[]> {
   const named: Summary[] = []
   let cursor: string | undefined
-  for (let page = 0; page < mostPages; page++) {
+  for (let page = 0; page < maxPages; page++) {
     const { body } = await session.call(listSkills, {
       query: { q: name, limit: 100, ...(cursor !== undefined && { cursor }) },
     })

@@ -11,7 +11,7 @@ import { Choice, Select, TextArea } from '#components/ui/field.tsx'
 import { OutcomeList } from '#components/ui/outcome-list.tsx'
 import { ProgressBar } from '#components/ui/progress.tsx'
 import { type Locale, locales, type Role } from '#lib/domains/accounts/rules.ts'
-import { mostAddresses, type TypedAddress, typedAddresses } from './typed-addresses.ts'
+import { maxAddresses, type TypedAddress, typedAddresses } from './typed-addresses.ts'
 
 /** The invited people, with the role and the email language of all of them. */
 export interface Invited<R extends Role> {
@@ -86,12 +86,12 @@ export function InvitationForm<R extends Role>({
   const isAsking = useApprovalMode() && (draft.role === 'admin' || draft.role === 'auditor')
   const [isTried, setTried] = useState(false)
   const { people, wrong } = typedAddresses(draft.addresses)
-  const isTooMany = people.length > mostAddresses
+  const isTooMany = people.length > maxAddresses
   const fault =
     wrong.length > 0
       ? t('wrong', { lines: wrong.join(', ') })
       : isTooMany
-        ? t('tooMany', { most: mostAddresses })
+        ? t('tooMany', { most: maxAddresses })
         : undefined
   const isIncomplete = people.length === 0 || fault !== undefined
   if (!inviting.isPending && inviting.outcomes.length > 0)
@@ -115,7 +115,7 @@ export function InvitationForm<R extends Role>({
     >
       <TextArea
         label={t('addresses')}
-        hint={t('addressesHint', { most: mostAddresses })}
+        hint={t('addressesHint', { most: maxAddresses })}
         autoComplete="off"
         spellCheck={false}
         required

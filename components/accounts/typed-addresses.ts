@@ -1,5 +1,5 @@
 /** The most people that one form invites. */
-export const mostAddresses = 50
+export const maxAddresses = 50
 
 export interface TypedAddress {
   email: string

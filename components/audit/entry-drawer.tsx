@@ -139,7 +139,7 @@ function ActText({ entry, parts, names: found, tries, entries, total, onOnly }: 
           {total > entries.length && entries.length > 0 && (
             <p className="text-sm text-quiet">{t('first', { count: entries.length, total })}</p>
           )}
-          {entries.slice(0, mostShown).map((one) => (
+          {entries.slice(0, maxShown).map((one) => (
             <CodeBlock key={one.id} code={JSON.stringify(storedOf(one), null, 2)} what={t('copyJson')} />
           ))}
         </div>
@@ -148,7 +148,7 @@ function ActText({ entry, parts, names: found, tries, entries, total, onOnly }: 
   )
 }
 /** Stored entries of one act that the drawer shows. */
-const mostShown = 100
+const maxShown = 100
 
 /** The entry as it is stored, without the names that were added for reading. */
 const storedOf = ({ actorName: _actor, resourceName: _resource, ...stored }: AuditEntry) => stored

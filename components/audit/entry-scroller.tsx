@@ -8,8 +8,8 @@ import type { EntryWindow } from './audit-pages.ts'
 import { ActCells, frame, Head, rowLook, tableLook } from './entry-rows.tsx'
 
 /** Most rows in the scroller: browsers render nothing beyond 17 million pixels. */
-const mostWithin = 200_000
-const shift = mostWithin / 2
+const maxWithin = 200_000
+const shift = maxWithin / 2
 const rowHeights = { wide: 36, narrow: 76 }
 
 /** As the variant `as-cards` of globals.css. */
@@ -43,7 +43,7 @@ export function EntryRows({ view, count, isWhole, cursor, opened, onOpen }: Entr
   // The first row in the scroller. Scrolling back near the top moves it to earlier rows.
   const [base, setBase] = useState(0)
   const moved = useRef(0)
-  const within = Math.min(count - base, mostWithin)
+  const within = Math.min(count - base, maxWithin)
   const virtual = useVirtualizer({
     count: within,
     getScrollElement: () => scroller.current,
@@ -59,7 +59,7 @@ export function EntryRows({ view, count, isWhole, cursor, opened, onOpen }: Entr
     if (base > 0 && from - base < 1_000) {
       moved.current = shift
       setBase(base - shift)
-    } else if (count - base > mostWithin && to - base > mostWithin - 1_000) {
+    } else if (count - base > maxWithin && to - base > maxWithin - 1_000) {
       moved.current = -shift
       setBase(base + shift)
     }

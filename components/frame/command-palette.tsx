@@ -38,9 +38,9 @@ const hidden: ReadonlySet<PageName> = new Set([
   'formEmbed',
 ])
 /** Most pages that the palette remembers in this browser. */
-const mostRecent = 5
+const maxRecent = 5
 /** Actions that it shows before a text is typed. */
-const mostActions = 16
+const maxActions = 16
 const recentKey = 'palette-recent'
 /** The addresses of the pages that were opened last with the palette. */
 function readRecent(): string[] {
@@ -55,7 +55,7 @@ function remember(path: string): void {
   try {
     localStorage.setItem(
       recentKey,
-      JSON.stringify([path, ...readRecent().filter((one) => one !== path)].slice(0, mostRecent)),
+      JSON.stringify([path, ...readRecent().filter((one) => one !== path)].slice(0, maxRecent)),
     )
   } catch {
     // Storage is full or blocked: the palette works without it.
@@ -143,7 +143,7 @@ export function CommandPalette({ open, onOpenChange, role }: CommandPaletteProps
   const isBegun = sought !== ''
   const actions = actionsOf(role)
     .filter(({ name }) => isMatch(t(`actionNames.${name}`), t(`actionSynonyms.${name}`)))
-    .slice(0, isBegun ? undefined : mostActions)
+    .slice(0, isBegun ? undefined : maxActions)
   const opened = isBegun || !open ? [] : readRecent()
   const recent = opened.flatMap((path) => places.find((entry) => entry.path === path) ?? [])
   const others = places.filter((entry) => !recent.includes(entry))

@@ -20,19 +20,19 @@ export const wholeText = (content: unknown): string =>
   typeof content === 'string' ? content : (JSON.stringify(content, null, 2) ?? '')
 
 const longestTag = 64
-const mostTags = 32
+const maxTags = 32
 /** Parses tags separated by commas and removes duplicates; undefined if a tag is too long or there are too many. */
 export function tagsIn(typed: string): string[] | undefined {
   const tags = [...new Set(typed.split(/[,，、]/).map((tag) => tag.trim()))].filter((tag) => tag !== '')
-  return tags.length <= mostTags && tags.every((tag) => tag.length <= longestTag) ? tags : undefined
+  return tags.length <= maxTags && tags.every((tag) => tag.length <= longestTag) ? tags : undefined
 }
 
 const longestParent = 200
-const mostParents = 100
+const maxParents = 100
 /** Parses ids separated by commas or spaces and removes duplicates; undefined if an id is too long or there are too many. */
 export function parentsIn(typed: string): string[] | undefined {
   const ids = [...new Set(typed.split(/[,，、\s]+/))].filter((id) => id !== '')
-  return ids.length <= mostParents && ids.every((id) => id.length <= longestParent) ? ids : undefined
+  return ids.length <= maxParents && ids.every((id) => id.length <= longestParent) ? ids : undefined
 }
 
 /** The text that a form field shows for a value; empty for null. */

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { assignNamespaces } from '#lib/domains/accounts/contract.ts'
-import { anyId, mostPrefixes, typedNamespaces } from './namespace-rules.ts'
+import { anyId, maxPrefixes, typedNamespaces } from './namespace-rules.ts'
 
 const lines = (count: number): string => Array.from({ length: count }, (_, n) => `prefix-${n}`).join('\n')
 
@@ -19,9 +19,9 @@ it.each(['ab', 'a b c', 'acme/', '*', 'x'.repeat(201)])('reports the line %j, wh
 
 it('reports more prefixes than the API accepts', () => {
   for (const [count, hasAny, isRight] of [
-    [mostPrefixes, false, true],
-    [mostPrefixes, true, false],
-    [mostPrefixes + 1, false, false],
+    [maxPrefixes, false, true],
+    [maxPrefixes, true, false],
+    [maxPrefixes + 1, false, false],
   ] as const) {
     const { prefixes, fault } = typedNamespaces(lines(count), hasAny)
     expect(fault === undefined).toBe(isRight)

@@ -1,6 +1,6 @@
 const form = /^[\w.:-]{3,200}$/
 /** The most prefixes of an organization. */
-export const mostPrefixes = 20
+export const maxPrefixes = 20
 /** The prefix that allows every id not assigned to another organization. */
 export const anyId = '*'
 
@@ -15,5 +15,5 @@ export function typedNamespaces(text: string, hasAny: boolean): TypedNamespaces 
   const wrong = lines.filter((line) => !form.test(line))
   const prefixes = hasAny ? [...lines, anyId] : lines
   if (wrong.length > 0) return { prefixes, fault: { kind: 'form', lines: wrong } }
-  return { prefixes, fault: prefixes.length > mostPrefixes ? { kind: 'count' } : undefined }
+  return { prefixes, fault: prefixes.length > maxPrefixes ? { kind: 'count' } : undefined }
 }

@@ -15,7 +15,7 @@ import { DataTable } from '#components/ui/table.tsx'
 import type { listOrganisations } from '#lib/domains/accounts/users-contract.ts'
 import type { Output } from '#lib/kernel/operation.ts'
 import { assignNamespacesAt } from './locations.ts'
-import { anyId, mostPrefixes, typedNamespaces } from './namespace-rules.ts'
+import { anyId, maxPrefixes, typedNamespaces } from './namespace-rules.ts'
 
 /** The most organizations that the API lists. */
 const maxListed = 100
@@ -61,7 +61,7 @@ function AssignDialog({ organisation, close, done }: AssignProps) {
       {isConflict && <Alert tone="danger" title={t('conflict')} isLive />}
       <TextArea
         label={t('prefixes')}
-        hint={t('prefixesHint', { most: mostPrefixes })}
+        hint={t('prefixesHint', { most: maxPrefixes })}
         className="font-mono"
         autoCapitalize="none"
         autoComplete="off"
@@ -73,7 +73,7 @@ function AssignDialog({ organisation, close, done }: AssignProps) {
             ? undefined
             : fault.kind === 'form'
               ? t('wrong', { lines: fault.lines.join(', ') })
-              : t('tooMany', { most: mostPrefixes })
+              : t('tooMany', { most: maxPrefixes })
         }
       />
       <Checkbox

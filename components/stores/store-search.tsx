@@ -40,7 +40,7 @@ const placeKinds = [
   'key',
   'object',
 ] as const
-const mostNames = 20
+const maxNames = 20
 const linesOf = (text: string): string[] =>
   text
     .split('\n')
@@ -260,7 +260,7 @@ export function StoreSearchPage() {
   }
   const isUnclear = issueOf(problem, 'names') !== undefined
   const missing = isMissing && body.names.length === 0 ? t('form.missing') : undefined
-  const namesFault = missing ?? fault(body.names, mostNames) ?? (isUnclear ? t('form.unclear') : undefined)
+  const namesFault = missing ?? fault(body.names, maxNames) ?? (isUnclear ? t('form.unclear') : undefined)
   return (
     <>
       <FormBox
@@ -269,7 +269,7 @@ export function StoreSearchPage() {
         isPending={isRunning}
         onSubmit={() => {
           setMissing(true)
-          if (body.names.length > 0 && !fault(body.names, mostNames)) void begin(body)
+          if (body.names.length > 0 && !fault(body.names, maxNames)) void begin(body)
         }}
       >
         <TextArea

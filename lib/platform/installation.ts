@@ -55,7 +55,7 @@ async function checkPooler(pooledUrl: string, directUrl: string): Promise<void> 
       'OTHER_DATABASE',
       'DATABASE_URL and DATABASE_DIRECT_URL lead to different databases. Give both the address of the same one.',
     )
-  // With another user, for instance the owner, the worker would have rights that the start took from the application.
+  // If the worker signed in as another user, for instance the owner, it would have rights that the start revokes from the application.
   if (pooled.role !== direct.role)
     throw new DatabaseFault(
       'OTHER_USER',

@@ -5,7 +5,7 @@ import { TextLink } from '#components/ui/text-link.tsx'
 import type { Waiting } from './dashboard-data.ts'
 
 /** Most tiles. The rest is one line. */
-const mostTiles = 4
+const maxTiles = 4
 
 type Item = StatTile & { value: number; href: string }
 /** What waits for an admin, the most urgent first, without zeros. A number that the reader may not see is absent. */
@@ -34,11 +34,11 @@ function useWaiting({ requests, erasures, quarantined, holds, outbox, approvals,
 export function WaitingTiles({ waiting }: { waiting: Waiting }) {
   const t = useTranslations('overview.admin.tiles')
   const items = useWaiting(waiting)
-  const others = items.slice(mostTiles)
+  const others = items.slice(maxTiles)
   if (items.length === 0) return <p className="text-quiet">{t('nothing')}</p>
   return (
     <div className="grid gap-3">
-      <StatTiles tiles={items.slice(0, mostTiles)} />
+      <StatTiles tiles={items.slice(0, maxTiles)} />
       {others.length > 0 && (
         <ul className="flex flex-wrap gap-x-5 gap-y-1 text-sm">
           {others.map(({ label, value, href }) => (

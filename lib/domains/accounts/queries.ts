@@ -214,8 +214,8 @@ export const accountDirectory = {
   },
 
   /**
-   * Returns true when the account is the only admin that remains. Admins do not count whose erasure waits or runs,
-   * whose account is closed, or who cannot sign in. An admin with a one-time password counts: the operator can renew it.
+   * Returns true when the account is the only admin that remains. Admins with a waiting or running erasure, with a closed account
+   * or without a way to sign in do not count. An admin with a one-time password counts: the operator can renew it.
    * Concurrent calls are serialized, so call it in the transaction that suspends, fences or demotes the account.
    */
   async isLastAdmin(tx: Transaction, accountId: string): Promise<boolean> {

@@ -1,7 +1,7 @@
 import { undisguised } from './disguises.ts'
 
 /** What a role marker or a change of role means, by the words after it. */
-type ErasureDecision = 'refused' | 'doubtful' | 'none'
+type MarkerDecision = 'refused' | 'doubtful' | 'none'
 export type RoleFinding = { start: number; end: number; rule: string; verdict: 'refused' | 'doubtful' }
 
 const BREAKS =
@@ -67,7 +67,7 @@ function decide(
   end: number,
   noun: string | undefined,
   isCode: (position: number) => boolean,
-): ErasureDecision {
+): MarkerDecision {
   const before = copy.slice(Math.max(0, start - 40), start)
   const isHeading = HEADING.test(before)
   const ahead = copy.slice(end, end + AHEAD)
@@ -224,7 +224,7 @@ export function findRoleChanges(copy: string): RoleFinding[] {
     const rest = copy.slice(end, end + AHEAD)
     const head = copy.slice(Math.max(0, start - 24), start)
     const isSubordinate = SUBORDINATE.test(head)
-    let verdict: ErasureDecision = 'doubtful'
+    let verdict: MarkerDecision = 'doubtful'
     if (PLACE.test(rest)) verdict = 'none'
     else if (NEW_ROLE.test(rest)) verdict = PART.test(rest) ? 'doubtful' : 'refused'
     else if (NOTHING.test(rest))

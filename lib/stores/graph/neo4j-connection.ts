@@ -10,7 +10,7 @@ const retryFor = 1_000
 const connectWithin = 5_000
 /**
  * Milliseconds until a session has a connection. The driver limits the opening of the socket (`connectionTimeout`), but not the handshake of
- * Bolt: a server that accepts connections and never answers would otherwise be waited for until this limit.
+ * Bolt: this limit ends the wait for a server that accepts connections and never answers.
  */
 const acquireWithin = 4 * connectWithin
 

@@ -109,7 +109,7 @@ describe.skipIf(!isInstalled('neo4j'))('a Neo4j that fails', () => {
     60_000,
   )
 
-  test('a server that answers again is used, after as many silent connections as the pool of the driver has places', async () => {
+  test('a server that answers again is used, even after its silent connections filled the pool of the driver', async () => {
     const silent: Socket[] = []
     let isSilent = true
     const between = createServer((socket) => {

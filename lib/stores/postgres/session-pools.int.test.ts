@@ -100,7 +100,7 @@ test('serverEpoch increases with a lost connection of every pool, also of the di
   }
 })
 
-test('a server is counted once by all pools, before its first statement, although no connection is lost; behind a pooler it refuses no answer', async () => {
+test('every pool counts another server once, before its first statement and without a lost connection, and a pool behind a pooler refuses no answer', async () => {
   const here = new URL(database.ownerUrl)
   const other = await startTemporary()
   onTestFinished(other.stop)

@@ -13,13 +13,13 @@ import { Time } from '#components/ui/time.tsx'
 import { app } from '#lib/app-instance.ts'
 import { agentQuery, type PrivacyTabProps } from './tab.ts'
 
-const mostOpen = 5
+const maxOpen = 5
 
 /** The records of the tab, loaded once per page. The page starts this before it loads the agents. */
 export const loadDataTab = cache((agentId: string | undefined) =>
   Promise.all([
     callForOwnAgent(app.exports.readInventory, { query: agentQuery(agentId) }),
-    callUseCase(app.requests.list, { query: { open: 'true', limit: String(mostOpen) } }),
+    callUseCase(app.requests.list, { query: { open: 'true', limit: String(maxOpen) } }),
     callUseCase(app.projects.participations),
   ]),
 )

@@ -94,7 +94,7 @@ export const factorRequirement = (db: Database, deps: Pick<AccountsDeps, 'factor
   })),
   changeFactorRequirement: change(deps),
   remindOfFactors: remind(deps),
-  /** Ends the requirement on behalf of the operator. Returns of whom second factors were required. */
+  /** Ends the requirement on behalf of the operator. Returns the group of people for whom it was in force. */
   async liftFactorRequirement(tx: Transaction, change: { now: Date; by: string }) {
     const { required_of: before } = await deps.factorPolicy.read(tx)
     await deps.factorPolicy.store(tx, { required_of: 'nobody', from: null }, change)

@@ -25,7 +25,7 @@ interface AwardPlaceholders {
   reason: string
   entry: string
   full: string
-  /** `uuidsInSql.value()`. */
+  /** New UUIDs, from `uuidsInSql.value()`. */
   uuids: string
 }
 

@@ -113,7 +113,7 @@ function slowest(
     const delayed = delays.map((one) => Math.max(0, Math.min(to, one.to) - Math.max(from, one.from)))
     return delayed.reduce((left, one) => left - one, to - from)
   }
-  // A run that was planned again had begun to erase before.
+  // If a step began before the newest plan, the run was planned again, and the time from its creation to that plan is not all planning.
   const isPlannedOnce = steps.every(
     ({ startedAt }) => startedAt === null || (plannedAt !== null && startedAt >= plannedAt),
   )

@@ -74,7 +74,7 @@ describe('requests from the form without a mail server', () => {
     expect(await test.db.prisma.unconfirmedRequest.count({ where: { usedAt: null } })).toBe(0)
   })
 
-  it('have one link that works: the last one, also when the request for it is repeated, whose reply is not stored', async () => {
+  it('have one valid link, the newest; a repeated request creates a new link, because no reply with a link is stored', async () => {
     const email = newAddress()
     await send(email)
     const { id } = await found(email)

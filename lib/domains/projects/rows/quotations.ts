@@ -105,7 +105,7 @@ async function storedKeys(
 interface Sought {
   words: ErasedWords
   now: Date
-  /** Ids that count as erased, in a dry run. */
+  /** Ids of records that a dry run treats as erased. */
   erasedIds: ReadonlySet<string>
 }
 const matchesOf = (words: ErasedWords, text: string): ErasedRunMatch[] => [
