@@ -43,7 +43,7 @@ export const commandFiles: readonly CommandFile[] = [
   {
     group: knowledge,
     names: ['contribute'],
-    load: async () => (await import('./contributing.ts')).contributingCommands,
+    load: async () => (await import('./contribution.ts')).contributingCommands,
   },
   { group: knowledge, names: ['delete'], load: async () => (await import('./erasing.ts')).erasingCommands },
   { group: knowledge, names: ['sop'], load: async () => (await import('./sops.ts')).sopCommands },
