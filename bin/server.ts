@@ -1,6 +1,7 @@
 import './runtime.ts'
 import cluster from 'node:cluster'
 import { readFileSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
 import next from 'next'
 import { publicUrl, readEnv } from '#lib/config/env.ts'
 import { createApiServer } from '#lib/http/api-server.ts'
@@ -42,7 +43,7 @@ async function serve(): Promise<void> {
     await new Promise<void>((listening, failed) => monitored.once('error', failed).listen(port, host, listening))
   }
   supervised(async () => {
-    await endServer(server, { announce: app.service.announceStop, drain })
+    await endServer(server, { announce: app.service.announceStop, drained: () => delay(drain) })
     monitored?.close()
     await exporting.stop()
     await app.close()

@@ -1,6 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { setTimeout as delay } from 'node:timers/promises'
 import { limitHeaders, uncountedWindow } from '#lib/access/limiter.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import { newId } from '#lib/kernel/ids.ts'
@@ -127,15 +126,15 @@ export function listenedAt(text: string): { host: string; port: number } {
 }
 
 /**
- * Ends a server without a failed request: announces the end, serves for `drain` milliseconds until a load balancer has noticed, then stops
- * listening and finishes the running requests.
+ * Ends a server without a failed request: announces the end, serves until `drained` resolves, by which time a load balancer has noticed, then
+ * stops listening and finishes the running requests.
  */
 export async function endServer(
   server: Server,
-  { announce, drain }: { announce(): void; drain: number },
+  { announce, drained }: { announce(): void; drained(): Promise<unknown> },
 ): Promise<void> {
   announce()
-  if (drain > 0) await delay(drain)
+  await drained()
   const closed = new Promise((done) => server.close(done))
   server.closeIdleConnections()
   const patience = setInterval(() => server.closeIdleConnections(), 100)
