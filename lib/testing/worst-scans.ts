@@ -62,6 +62,7 @@ export const worstScans: readonly { name: string; make: (size: number) => string
   { name: 'names of vendors', make: (size) => repeat(`adobe_key=${'0123456789abcdef'.repeat(2)}g `, size) },
   { name: 'markers within a word', make: (size) => repeat('azdo', size) },
   { name: 'names of secrets', make: (size) => repeat('api_key: aaaaaaaaaaaaaaaaaaaa ', size) },
+  { name: 'names before numbers of advisories', make: (size) => repeat('password (CVE-', size) },
   { name: 'cues and national numbers', make: (size) => repeat('call 030 12 34 56 78 ', size) },
   { name: 'encoded words', make: (size) => repeat('%20abandon', size) },
   { name: 'IPv6', make: (size) => repeat('2001:db8::1 ', size) },

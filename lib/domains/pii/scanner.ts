@@ -6,6 +6,7 @@ import { ipv6Around } from './numbers/ip-addresses.ts'
 import { gluedIbanAt, gluedNumberAt, ibanAt, numbersAt } from './numbers/numbers.ts'
 import { cueAt, isAmbiguousCue, leadsToNumber, phoneCues } from './numbers/phone-cues.ts'
 import { internationalAt, type PhoneCue } from './numbers/phones.ts'
+import { secretNames } from './secrets/assignments.ts'
 import { chainsIn } from './secrets/blockchain-addresses.ts'
 import { credentialAt, credentialKeywords } from './secrets/credentials.ts'
 import { otherKeyAt, pemAt, privateKeyKeywords } from './secrets/private-keys.ts'
@@ -135,8 +136,15 @@ let finder: KeywordFinder | undefined
 
 /** After this many occurrences of a keyword in a row, with hardly anything between them, the text contains no secret, only work. */
 const maxInRow = 16
-/** Most units between occurrences of a keyword in a row: the shortest key of a vendor and the shortest password are longer. */
-const [betweenKeys, betweenNames] = [9, 5]
+/**
+ * Most units between occurrences of a keyword in a row: the shortest key of a vendor is longer, and so is the shortest password with the signs
+ * before and after it, or as the value of an option.
+ */
+const [betweenKeys, betweenNames, betweenOptions] = [9, 7, 5]
+const namesOfSecrets = new Set(secretNames)
+const between = Uint8Array.from(words, (word, at) =>
+  ((uses[at] ?? 0) & forVendor) > 0 ? betweenKeys : namesOfSecrets.has(word) ? betweenNames : betweenOptions,
+)
 /** Counts occurrences of each keyword in a row, so that repeated keywords cost linear time. */
 class Rows {
   readonly #ends = new Int32Array(words.length).fill(-1_000)
@@ -162,8 +170,8 @@ function atKeywords(text: string, findings: SensitiveFinding[]): PhoneCue[] {
     const start = end - keyword.length
     const use = uses[word] ?? 0
     rows ??= new Rows()
-    const max = (use & forVendor) > 0 ? betweenKeys : betweenNames
-    if ((use & (forVendor | forCredential | forPrivateKey)) > 0 && rows.isRow(word, keyword.length, end, max)) return
+    const isKey = (use & (forVendor | forCredential | forPrivateKey)) > 0
+    if (isKey && rows.isRow(word, keyword.length, end, between[word] ?? 0)) return
     if ((use & forPrivateKey) > 0) {
       const key = otherKeyAt(text, keyword, start)
       if (key) findings.push(key)

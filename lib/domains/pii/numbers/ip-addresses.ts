@@ -69,9 +69,10 @@ function looksNumbered(text: string, written: string, start: number, end: number
     /\.0\.0$/.test(written)
   if (/^[-+]\d{0,4}[a-z]/i.test(text.slice(end, end + 6))) return true
   const isTyped = /^(?:\/\d|:\d{2,5}(?!\d))/.test(text.slice(end, end + 7))
+  if (!isSmall || isTyped || ofMany.test(written)) return false
   const isAnnounced =
     announced.test(before) && !(isFew && /versions?(?:[\s:=v"']{0,4}|\b[^\n]{0,16} ["'] ?)$/i.test(before))
-  return isSmall && !isTyped && !ofMany.test(written) && !isAnnounced
+  return !isAnnounced
 }
 /** Addresses of no particular host: this network, loopback, and masks. */
 const ofNobody = /^(?:0|127|255)\./

@@ -69,7 +69,7 @@ const nouns: Readonly<Record<string, string>> = {
 const invitations: Readonly<Record<string, string>> = {
   en: 'office line|direct line|work line|home line|give me a bell|give us a bell|give me a ring|give us a ring|call or text|call me|call us|call him|call her|call them|text me|ring me|ring us|phone me|reach me|reach us|reached at|reachable at|dial us|give me a call|give us a call|message me|my number|my cell|my mobile|contact number|contact no|contact details|contact us|contact me|contact him|contact her|phone no|phone number|whatsapp me|speak to me on|talk to me on|get me on|get hold of me|leave a message|catch me on|available on|emergency contact|on-call|my line|my phone|by phone|by telephone|via phone',
   af: 'bel my|bel ons|skakel|kontaknommer',
-  ar: 'اتصل بي|اتصل بنا|اتصلوا|رقمي|رقم الجوال|رقم الهاتف|رقم التواصل|للاستفسار|للحجز|رقم الموبايل|اتصل|رقم|للتواصل|تواصل معنا|اتصل على|رقم موبايلي|رقم تليفون|ج:|هـ:|كلمني|كلمني على|كلمنا على',
+  ar: 'للاتصال|للإتصال|اتصل بي|اتصل بنا|اتصلوا|رقمي|رقم الجوال|رقم الهاتف|رقم التواصل|للاستفسار|للحجز|رقم الموبايل|اتصل|رقم|للتواصل|تواصل معنا|اتصل على|رقم موبايلي|رقم تليفون|ج:|هـ:|كلمني|كلمني على|كلمنا على',
   az: 'zəng edin|əlaqə nömrəsi',
   bg: 'обадете се|обади ми се|за контакт|за връзка|тел номер|моят телефон|мобилен телефон|моб тел|звъннете|номер за връзка',
   bn: 'ফোন নম্বর|মোবাইল নম্বর|যোগাযোগ|কল করুন',
@@ -82,7 +82,7 @@ const invitations: Readonly<Record<string, string>> = {
   et: 'helista|helistage|telefoninumber|minu number|mobiiltelefon|mobiilinumber',
   fa: 'شماره تماس|شماره تلفن|شماره موبایل|تماس بگیرید|شماره همراه|تماس با|زنگ بزن|شماره من|شماره ما|تلفن تماس|تلفن ثابت|تلفن همراه',
   fi: 'soita|soittakaa|puhelinnumeroni|numeroni|tavoittaa|numero on|puhelinnumero on|matkapuh|tavoitat|soita minulle|puhnro|puhelinnro|kännykkä|kännykkäni|numerosta|puhelimeni|yhteysnumero|työpuhelin',
-  fil: 'cp no|cel no|cellphone no|tawagan|tawag sa|numero ng telepono',
+  fil: 'cp no|cp#|cp number|cel no|cellphone no|tawagan|tawag sa|numero ng telepono',
   fr: 'appelez-moi|appelle-moi|appelez-nous|appelez nous|appelez le|appelez au|appeler le|appeler au|joignable au|joignable sur|joindre au|contactez-moi|contactez-nous|mon numéro|mon 06|mon 07|rappelez-moi|rappeler au|numéro de téléphone|téléphonez|appelez|appeler|rappelle-moi|rappelez|me joindre|nous joindre|le joindre|appelle|mon portable|mon tél|portable perso|n° de tél|n° tel|téléphoner|composez|composer le',
   ga: 'cuir glaoch',
   he: 'התקשרו|תתקשר|להתקשר|ליצירת קשר|המספר שלי|מספר הטלפון|חייגו|טלפון נייד|מס טלפון|מספר נייד|לתיאום|נייד שלי|אפשר להתקשר',
@@ -103,7 +103,7 @@ const invitations: Readonly<Record<string, string>> = {
   mr: 'फोन नंबर|मोबाईल नंबर|मोबाईल|संपर्क क्रमांक',
   ms: 'hubungi|nombor telefon|telefon saya|no telefon',
   nb: 'mitt nummer|ring meg|ring oss|ring til|ring på|nås på|treffes på|kontakt oss|ringe|ring gjerne|mobiltlf|mobilnr|mitt mobilnummer|nå meg|når meg|treffe meg|telefonnr',
-  nl: 'bel mij|bel me|bel ons|bel naar|bereikbaar op|te bereiken op|mijn nummer|06-nummer|te bellen op|bel dan|bellen naar|mobiele nummer|bellen|mij bellen|bel even|mijn mobiel|mijn gsm|mobiel nummer|contactnummer|bel op|telnr|gsm-nummer|terugbellen',
+  nl: 'bel mij|bel me|bel ons|bel naar|bereikbaar op|te bereiken op|mijn nummer|06-nummer|te bellen op|bel dan|bellen naar|mobiele nummer|bellen|mij bellen|me bereiken|mij bereiken|ons bereiken|bereiken op|bereik me|bel even|mijn mobiel|mijn gsm|mobiel nummer|contactnummer|bel op|telnr|gsm-nummer|terugbellen',
   pl: 'zadzwoń|zadzwonić|dzwoń|dzwonić|proszę dzwonić|numer telefonu|mój numer|numer kontaktowy|pod numerem|numer komórki|kontakt telefoniczny|zadzwon|telefonicznie|oddzwoń|proszę o kontakt|mój telefon|kontakt tel|tel kom',
   pt: 'ligue para|ligue-me|liga-me|me liga|me ligue|ligar para|ligue|meu número|o meu número|número de telefone|número de contacto|contacte|contacte-nos|chama no|fale conosco|contato telefônico|ligar|contatar|telm|telef|meu celular|meu telefone|meu telemóvel|contactar|contactar-me|liga para|chamar no|me chama|zap|número do celular',
   ro: 'sunați|sunați la|sunați-mă|sună-mă|suna-mă|apelați|număr de telefon|numărul meu|contact|găsiți|mă găsiți|mă găsești|contactați|telefonul meu|mobilul meu|număr mobil|nr tel|apelați la|sunaţi',
@@ -126,7 +126,7 @@ const invitations: Readonly<Record<string, string>> = {
 }
 /** Words that people use before a number and for other things as well; after them the number must have the form of a phone number. */
 const ambiguous =
-  'call dial text ring reach contact contacts kontakt anruf связь контакт للتواصل التواصل راسل port nr wa hp h.p раб дом fon standard bel t: m: p: f: číslo contacte iletişim kontak контакты контакті за връзка επικοινωνία αριθμός консультация 문의 咨询 お問い合わせ elérhető telefonon tavoittaa संपर्क যোগাযোগ ติดต่อ رابطہ للاستفسار للحجز kontaktai bogʻlanish байланыс direct numéro 直通 代表 内線 联系人 همراه نقال محمول'
+  'hub: hub. call dial text ring reach contact contacts kontakt anruf связь контакт للتواصل التواصل راسل port nr wa hp h.p раб дом fon standard bel t: m: p: f: číslo contacte iletişim kontak контакты контакті за връзка επικοινωνία αριθμός консультация 문의 咨询 お問い合わせ elérhető telefonon tavoittaa संपर्क যোগাযোগ ติดต่อ رابطہ للاستفسار للحجز kontaktai bogʻlanish байланыс direct numéro 直通 代表 内線 联系人 همراه نقال محمول'
 
 const byLanguage = [
   ...Object.values(nouns).flatMap((words) => words.split(' ')),
