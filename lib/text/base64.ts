@@ -1,5 +1,5 @@
 import { headBytes, mayContainText, textOfBytes } from './bytes.ts'
-import type { Encoder } from './layer.ts'
+import type { Encoder, Span } from './layer.ts'
 import { mayBePacked, unpacked } from './packed.ts'
 
 /** Shorter runs of Base64 characters are words. */
@@ -132,7 +132,7 @@ const base64: Coding['decode'] = (text, start, end) => {
 }
 const signsOfBase32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 /** A shorter run in Base32 has less than 15 bytes. */
-const isBase32 = /^[A-Z2-7]{24,}$/
+const isBase32 = /^(?:[A-Z2-7]{24,}|[a-z2-7]{24,})$/
 /** Base32 has up to six signs of padding. */
 const paddingOfBase32 = /={0,6}/y
 function base32Of(bytes: Uint8Array, isPadded: boolean): string {
@@ -148,7 +148,7 @@ function base32Bytes(body: string): Uint8Array | undefined {
   if (!isBase32.test(body)) return undefined
   const bytes = new Uint8Array(Math.floor((body.length * 5) / 8))
   let [length, bits, count] = [0, 0, 0]
-  for (const sign of body) {
+  for (const sign of body.toUpperCase()) {
     bits = ((bits << 5) | signsOfBase32.indexOf(sign)) & 0xfff
     count += 5
     if (count < 8) continue
@@ -166,7 +166,11 @@ const base32: Coding['decode'] = (text, start, end) => {
   paddingOfBase32.lastIndex = end
   const padded = end + (paddingOfBase32.exec(text)?.[0].length ?? 0)
   const isPadded = padded > end || body.length % 8 === 0
-  const encode: Encoder = (rest, cuts) => inLines(base32Of(plain.write(rest, cuts), isPadded), written)
+  const isSmall = /[a-z]/.test(body)
+  const encode: Encoder = (rest, cuts) => {
+    const encoded = base32Of(plain.write(rest, cuts), isPadded)
+    return inLines(isSmall ? encoded.toLowerCase() : encoded, written)
+  }
   return { start, end: padded, text: plain.text, encode }
 }
 /** What a run of letters and digits may be, in this order. */
@@ -211,13 +215,17 @@ function decoded(text: string, start: number, end: number, lines: LinesOfWidth):
 export const maxBreaks = 8
 
 /** A shorter line than those of Base64 that is not a word. */
-const shortLine = /^(?=\D*\d)(?:[A-Z2-7]{32,}|[0-9a-f]{32,}|[0-9A-F]{32,})$/
+const shortLine = /^(?=\D*\d)(?:[A-Z2-7]{32,}|[a-z2-7]{32,}|[0-9a-f]{32,}|[0-9A-F]{32,})$/
 /** Lines of one width up to `end`, and how often they were read to their end in vain. */
 export interface LinesOfWidth {
   width: number
   end: number
   vain: number
+  /** The same for lines with prefixes. */
+  partsEnd: number
+  partsVain: number
 }
+export const noLines: LinesOfWidth = { width: 0, end: 0, vain: 0, partsEnd: 0, partsVain: 0 }
 /** Beginnings of a text in lines that are read to the end of the lines in vain: afterwards, each line is read by itself. */
 const mostVain = 64
 const mayBeLine = (text: string, start: number, end: number): boolean => {
@@ -260,16 +268,121 @@ function endOfFullLines(text: string, start: number, end: number, until: number)
   return until - from < end - start ? to : until
 }
 
+/** Signs of quotations, comments and lists before a line, and those of strings around it. */
+const beforeLine = /[ \t]{0,16}(?:[>#*|;%!"'`]{1,4}[ \t]{0,8}|\/\/ ?|-- ?){0,4}/y
+const afterLine = /["'`]?[ \t]{0,4}[+.,&|\\]?[ \t]{0,4}(?=\r?(?:\n|$))/y
+const lineEnd = /\r?\n/y
+/** Lines narrower than those of emails may be separate values: there must be as many of the same width. */
+const [leastWidth, usualWidth, leastNarrow] = [16, 60, 2]
+/** Beginnings of an encoding in lines with prefixes that are tried in vain. */
+const mostPartsInVain = 8
+const endOfRun = (text: string, start: number, max: number): number => {
+  let end = start
+  while (end < max && isBase64Unit(text.charCodeAt(end))) end++
+  return end
+}
+const asDigits = (prefix: string): string => prefix.replace(/\d+/g, '0')
+
+/**
+ * The lines of an encoding that begins in a line with other signs before it: the following ones have the same, apart from numbers, or only
+ * signs of quotations, comments and strings.
+ */
+function partsOf(text: string, start: number, end: number, max: number): Span[] {
+  const width = end - start
+  if (width < leastWidth || width % 4 !== 0) return []
+  const lineStart = text.lastIndexOf('\n', start - 1) + 1
+  const prefix = text.slice(Math.max(lineStart, start - 120), start)
+  const plainPrefix = asDigits(prefix)
+  const parts: Span[] = [{ start, end }]
+  for (let at = end; ; ) {
+    afterLine.lastIndex = at
+    if (!afterLine.test(text)) break
+    lineEnd.lastIndex = afterLine.lastIndex
+    if (!lineEnd.test(text) || lineEnd.lastIndex >= max) break
+    const line = lineEnd.lastIndex
+    // Numbers before the line may have more digits than in the first one.
+    let from = line + prefix.length
+    if (prefix === '' || asDigits(text.slice(line, from)) !== plainPrefix) {
+      beforeLine.lastIndex = line
+      beforeLine.test(text)
+      from = Math.max(line, beforeLine.lastIndex)
+    }
+    const to = endOfRun(text, from, Math.min(max, from + width + 3))
+    // A patch has a sign before each line that also belongs to Base64.
+    if (to - from > width && (text[from] === '+' || text[from] === '-' || text[from] === ' ')) from++
+    const length = to - from
+    if (length <= 0 || length > width) break
+    afterLine.lastIndex = to
+    if (length < width && text[to] !== '=' && !afterLine.test(text)) break
+    parts.push({ start: from, end: to })
+    if (length < width) break
+    at = to
+  }
+  const full = parts.filter((part) => part.end - part.start === width).length
+  return parts.length > 1 && (width >= usualWidth || full > leastNarrow) ? parts : []
+}
+/** An encoding in lines with signs between them. */
+function decodedParts(text: string, parts: readonly Span[], least: number): CodedSegment | undefined {
+  const body = parts.map((part) => text.slice(part.start, part.end)).join('')
+  const end = parts.at(-1)?.end ?? 0
+  const padding = /^={0,6}/.exec(text.slice(end, end + 6))?.[0] ?? ''
+  const found = decoded(body + padding, 0, body.length, { ...noLines })
+  if (found?.start !== 0) return undefined
+  const [first] = parts
+  const width = (first?.end ?? 0) - (first?.start ?? 0)
+  const between = parts.slice(1).map((part, at) => text.slice(parts[at]?.end, part.start))
+  const start = first?.start ?? 0
+  // The signs before the first line remain with it.
+  const lead = /^(?:[\s\S]*\n)?([>#*|;%+\-/ \t]{0,16})$/.exec(text.slice(Math.max(least, start - 20), start))?.[1] ?? ''
+  const encode: Encoder = (rest, cuts) => {
+    const encoded = found.encode(rest, cuts)
+    let lines = lead + encoded.slice(0, width)
+    for (let at = width, n = 0; at < encoded.length; at += width, n++)
+      lines += (between[n] ?? between.at(-1) ?? '') + encoded.slice(at, at + width)
+    return lines
+  }
+  return { start: start - lead.length, end: end + found.end - body.length, text: found.text, encode }
+}
+/** The same in a part of a text up to `max`. Without the last line, if that is a word. */
+function segmentInParts(
+  text: string,
+  { start, end }: Span,
+  { start: least, end: max }: Span,
+  lines: LinesOfWidth,
+): CodedSegment | undefined {
+  if (start < lines.partsEnd && lines.partsVain >= mostPartsInVain) return undefined
+  const from =
+    '+-'.includes(text[start] ?? ' ') && (end - start) % 4 === 1 && (start === 0 || text[start - 1] === '\n')
+      ? start + 1
+      : start
+  const parts = partsOf(text, from, end, max)
+  if (parts.length === 0) return undefined
+  const found =
+    decodedParts(text, parts, least) ?? (parts.length > 2 ? decodedParts(text, parts.slice(0, -1), least) : undefined)
+  if (found) return found
+  const to = parts.at(-1)?.end ?? end
+  if (to > lines.partsEnd) {
+    lines.partsEnd = to
+    lines.partsVain = 0
+  }
+  lines.partsVain++
+  return undefined
+}
+
 const isSeparator = /^[-_+/]/
-/** The encoded texts in a run of Base64 characters up to `max`, and the end of what was examined. */
+/** The encoded texts in a run of Base64 characters, with lines up to the end of `part`, and the end of what was examined. */
 export function segmentsIn(
   text: string,
   start: number,
   end: number,
-  max: number,
+  { start: least, end: max }: Span,
   lines: LinesOfWidth,
 ): { segments: CodedSegment[]; end: number } {
   const until = endInLines(text, start, end, max, lines)
+  // What begins the next line may look like its end.
+  const inParts =
+    until - end < end - start ? segmentInParts(text, { start, end }, { start: least, end: max }, lines) : undefined
+  if (inParts) return { segments: [inParts], end: inParts.end }
   const whole =
     decoded(text, start, until, lines) ??
     (until > end

@@ -6,6 +6,7 @@ import {
   type LinesOfWidth,
   leastBase64,
   leastPadded,
+  noLines,
   segmentsIn,
   wordOfHeader,
 } from './base64.ts'
@@ -22,6 +23,7 @@ import {
   latinByte,
   maxOfLine,
   maxOfReference,
+  misread,
   percentByte,
   percentUnit,
   quoted,
@@ -51,7 +53,7 @@ const base64 = 2
 
 const classes = new Uint8Array(0x10000)
 for (let unit = 0; unit < 128; unit++) if (isBase64Unit(unit)) classes[unit] = base64
-for (const sign of '&<>%\\=\u001b\'[]{}|\0"') classes[sign.charCodeAt(0)] = special
+for (const sign of '&<>%\\=\u001b\'[]{}|\0"\b') classes[sign.charCodeAt(0)] = special
 /** Characters that are invisible, or that only control lines, directions and glyphs. */
 const isInvisible = (unit: number): boolean =>
   unit === 0xad ||
@@ -68,6 +70,20 @@ for (let unit = 0; unit < 0x10000; unit++) if (isInvisible(unit)) classes[unit] 
 classes[0xdb40] = special
 // UTF-8 that was read as Latin-1 begins with one of these.
 for (let unit = 0xc2; unit <= 0xf4; unit++) classes[unit] = special
+
+/** Letters as people style them: in circles and squares, as flags, and small capitals. The words of a text do not have these. */
+const styledLetters = new Map<number, string>()
+const inAlphabet = (first: number, letters = 'abcdefghijklmnopqrstuvwxyz'): void => {
+  for (const [at, letter] of [...letters].entries()) styledLetters.set(first + at, letter)
+}
+for (const first of [0x24b6, 0x24d0, 0x249c, 0x1f110, 0x1f130, 0x1f150, 0x1f170, 0x1f1e6]) inAlphabet(first)
+for (const [at, sign] of [...'ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘꞯʀꜱᴛᴜᴠᴡʏᴢ'].entries())
+  styledLetters.set(sign.charCodeAt(0), 'abcdefghijklmnopqrstuvwyz'.charAt(at))
+for (const point of styledLetters.keys()) if (point < 0x10000) classes[point] = special
+/** The first half of the others. */
+const halfOfStyled = 0xd83c
+classes[halfOfStyled] = special
+const styledAt = (text: string, at: number): string | undefined => styledLetters.get(text.codePointAt(at) ?? 0)
 
 /** Signs that begin what another layer removes. */
 const joins = '%\\&<\u00ad\u200b\u001b'
@@ -89,6 +105,8 @@ interface Region extends Elements {
   isCell?: boolean
   isQuoted?: boolean
   isWide?: boolean
+  /** The part was read in another encoding than it was written in: no other letters precede each other so often. */
+  isMisread?: boolean
   /** The lines of one width that were read last. */
   readonly lines: LinesOfWidth
   /** Separated bytes up to this offset contain no text. */
@@ -197,13 +215,57 @@ const invisibleCharacter: Decoder = (layer, text, at, _region, copied) => {
   layer.drop(at, end)
   return end
 }
-const wrongUtf8: Decoder = (layer, text, at, _region, copied) => {
-  if (following(text.charCodeAt(at)) <= 0 || !isWrongLead(text, at)) return at
+const wrongUtf8: Decoder = (layer, text, at, region, copied) => {
+  if (following(text.charCodeAt(at)) <= 0) return at
+  if (!isWrongLead(text, at)) {
+    region.isMisread ??= misread.test(text.slice(region.start, region.end))
+    if (!region.isMisread) return at
+  }
   const character = readCharacter(text, at, wrongByte)
   if (!character || character.end === at + 1) return at
   copied()
   layer.unit(at, character.end, character.text)
   return character.end
+}
+
+const styledLetter: Decoder = (layer, text, at, _region, copied) => {
+  const letter = styledAt(text, at)
+  if (letter === undefined) return at
+  const end = text.charCodeAt(at) === halfOfStyled ? at + 2 : at + 1
+  copied()
+  layer.unit(at, end, letter)
+  return end
+}
+
+/** Code points in the notation of Unicode: `U+0049 U+0020`, or `<U+0441>` between other letters. */
+const notation = /U\+([0-9a-fA-F]{4,6})(?:[ ,;]{1,2}(?=U\+)|(?![0-9a-zA-Z])|(?=U\+))/y
+const leastNoted = 3
+const isNotation = (text: string, at: number): boolean => text.charCodeAt(at) === 85 && text.charCodeAt(at + 1) === 43
+/** The end of code points that follow each other. */
+function endOfNotation(text: string, start: number): number {
+  let [at, count] = [start, 0]
+  for (notation.lastIndex = at; notation.test(text); notation.lastIndex = at) {
+    at = notation.lastIndex
+    count++
+  }
+  return count < leastNoted ? start : at
+}
+function writeNotation(layer: LayerBuilder, text: string, start: number, end: number): void {
+  for (let at = start; at < end; at = notation.lastIndex) {
+    notation.lastIndex = at
+    const point = Number.parseInt(notation.exec(text)?.[1] ?? '0', 16)
+    layer.unit(at, notation.lastIndex, point > 0x10ffff ? ' ' : String.fromCodePoint(point))
+  }
+}
+const bracketed = /<U\+([0-9a-fA-F]{4,6})>/y
+const pointInBrackets: Decoder = (layer, text, at, _region, copied) => {
+  if (!isNotation(text, at + 1)) return at
+  bracketed.lastIndex = at
+  const point = Number.parseInt(bracketed.exec(text)?.[1] ?? 'ffffff', 16)
+  if (point > 0x10ffff) return at
+  copied()
+  layer.unit(at, bracketed.lastIndex, String.fromCodePoint(point))
+  return bracketed.lastIndex
 }
 
 /** Letters as UTF-16 writes them, in a text that was read byte by byte: every second sign is zero. */
@@ -234,6 +296,7 @@ export const decoders = new Map<string, { signs: string; decode: Decoder }>([
     'character references',
     { signs: '&', decode: (layer, text, at, _, copied) => characterReference(layer, text, at, copied) },
   ],
+  ['code points in brackets', { signs: '<', decode: pointInBrackets }],
   ['elements', { signs: '<', decode: markup }],
   ['sections of XML', { signs: ']', decode: endOfSection }],
   ['lists of bytes', { signs: '[{', decode: listOfBytes }],
@@ -259,12 +322,13 @@ export const decoders = new Map<string, { signs: string; decode: Decoder }>([
   ['doubled apostrophes', { signs: "'", decode: apostrophe }],
   ['invisible characters', { signs: '', decode: invisibleCharacter }],
   ['UTF-8 that was read as Latin-1', { signs: '', decode: wrongUtf8 }],
+  ['styled letters', { signs: '', decode: styledLetter }],
 ])
 /** The names of the decoders of each ASCII sign, and of all others. */
 const namesOf = Array.from({ length: 128 }, (_, unit) =>
   [...decoders].flatMap(([name, { signs }]) => (signs.includes(String.fromCharCode(unit)) ? [name] : [])),
 )
-const namesOfOthers = ['invisible characters', 'UTF-8 that was read as Latin-1']
+const namesOfOthers = ['invisible characters', 'UTF-8 that was read as Latin-1', 'styled letters']
 
 const decodeAt: Decoder = (layer, text, at, region, copied) => {
   for (const name of namesOf[text.charCodeAt(at)] ?? namesOfOthers) {
@@ -340,7 +404,7 @@ export function decodeInline(layer: LayerBuilder, start: number, end: number, de
     layer.copy(start, end)
     return
   }
-  const region: Region = { start, end, light: {}, lines: { width: 0, end: 0, vain: 0 } }
+  const region: Region = { start, end, light: {}, lines: { ...noLines } }
   const only = first ?? (defers ? outermost(text.slice(start, end)) : undefined)
   if (only !== undefined && only !== '=') region.isQuoted = false
   if (only === '"') region.isCell = true
@@ -359,6 +423,15 @@ export function decodeInline(layer: LayerBuilder, start: number, end: number, de
     }
     if (runStart >= 0) {
       const length = at - runStart
+      const points = only === undefined && isNotation(text, runStart) ? Math.min(end, endOfNotation(text, runStart)) : 0
+      if (points > runStart) {
+        layer.copy(from, runStart)
+        writeNotation(layer, text, runStart, points)
+        at = points
+        from = at
+        runStart = -1
+        continue
+      }
       const bytes =
         only === undefined && runStart >= (region.binaryEnd ?? 0) && isPair(text, runStart, length)
           ? separatedBytes(text, runStart, region)
@@ -378,7 +451,7 @@ export function decodeInline(layer: LayerBuilder, start: number, end: number, de
             joins.includes(text[Math.min(end, beyondBreaks(text, endOfPadding(text, at), 1))] ?? ' ')))
       if (isBeside && length >= leastBase64) at = endOfLines(text, runStart, at, end)
       else if (!isBeside && (length >= leastBase64 || (length >= leastPadded && text[at] === '='))) {
-        const { segments, end: until } = segmentsIn(text, runStart, at, end, region.lines)
+        const { segments, end: until } = segmentsIn(text, runStart, at, { start: from, end }, region.lines)
         for (const segment of segments) {
           if (segment.end > end) continue
           layer.copy(from, segment.start)
@@ -410,6 +483,15 @@ export function decodeInline(layer: LayerBuilder, start: number, end: number, de
         from = to
       }
       at = to
+      continue
+    }
+    if (at > from && at < end && text.charCodeAt(at) === 8 && (only === undefined || only === '\b')) {
+      // A printer writes a sign over the one before it.
+      const width = text.charCodeAt(at - 1) >= 0xdc00 && text.charCodeAt(at - 1) < 0xe000 && at - 1 > from ? 2 : 1
+      layer.copy(from, at - width)
+      layer.drop(at - width, at + 1)
+      at++
+      from = at
       continue
     }
     if (isTurn && at < end && (classes[text.charCodeAt(at)] ?? plain) === special) {
@@ -447,6 +529,7 @@ export function mayBeEncoded(text: string, start = 0, end = text.length, isPart 
     }
     if (run >= leastBase64 && isMixed(text, at - run, at)) return true
     if (run > 1 && isPair(text, at - run, run)) return true
+    if (run > 5 && isNotation(text, at - run)) return true
     if (run > 5 && run <= 16 && isOffsetOfDump(text, at - run, at)) return true
     if (run >= leastPadded && unit === 61) return true
     run = 0
@@ -472,6 +555,8 @@ export function mayBeEncoded(text: string, start = 0, end = text.length, isPart 
       if (hexOf(next) >= 0 || next <= 32 || next === 63) return true
     } else if (unit >= 0xc2 && unit <= 0xf4) {
       if (next >= 0x80 && latinByte(next) >= 0x80 && latinByte(next) < 0xc0) return true
+    } else if (unit === halfOfStyled) {
+      if (styledAt(text, at) !== undefined) return true
     } else return true
   }
   return run >= leastBase64 && isMixed(text, end - run, end)

@@ -129,6 +129,9 @@ export function isWrongLead(text: string, at: number): boolean {
   if (unit === 0xc3 || unit === 0xd0 || unit === 0xd1) return true
   return (unit <= 0xc5 || unit === 0xce || unit === 0xcf) && !isOrdinary(next)
 }
+/** Several characters in a row, each of them two or three letters of Latin-1 that no language has in this order. */
+export const misread =
+  /(?:[\u00c2-\u00df][\u0080-\u00bf\u0152-\u017e\u02c6\u02dc\u2013-\u203a\u20ac\u2122]|[\u00e0-\u00ef][\u0080-\u00bf\u0152-\u017e\u02c6\u02dc\u2013-\u203a\u20ac\u2122]{2}){4}/
 export const wrongByte: ByteReader = (text, at) => {
   if (at >= text.length) return undefined
   const byte = latinByte(text.charCodeAt(at))
@@ -159,6 +162,9 @@ const bytea = /^[0-9a-fA-F]{16}/
 const codePoints =
   /u\{([0-9a-fA-F]{1,6})\}|x\{([0-9a-fA-F]{1,6})\}|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(00[0-9a-fA-F]{4})(?:\r\n|[ \t\n])?/y
 
+/** A unit of UTF-16 in C#: as one byte, its first two digits would be a control character that no text has. */
+const unitOfSharp = /x(0[0-68bcefBCEF][0-9a-fA-F]{2}|1[0-9a-fA-F]{3})/y
+
 /** Escapes that begin with a backslash: JSON, JavaScript, Python, C, YAML, CSS (with six digits) and shells. Returns the end of the sequence. */
 export function backslash(layer: LayerBuilder, text: string, at: number, copied: () => void): number {
   const next = text[at + 1] ?? ''
@@ -175,6 +181,13 @@ export function backslash(layer: LayerBuilder, text: string, at: number, copied:
     copied()
     layer.unit(at, codePoints.lastIndex, code[3] ? String.fromCharCode(point) : String.fromCodePoint(point))
     return codePoints.lastIndex
+  }
+  unitOfSharp.lastIndex = at + 1
+  const unit = unitOfSharp.exec(text)?.[1]
+  if (unit !== undefined) {
+    copied()
+    layer.unit(at, unitOfSharp.lastIndex, String.fromCharCode(Number.parseInt(unit, 16)))
+    return unitOfSharp.lastIndex
   }
   const character = readCharacter(text, at, backslashByte)
   if (character) {

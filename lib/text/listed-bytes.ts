@@ -26,7 +26,25 @@ function listed(bytes: Uint8Array, end: number, write: (bytes: readonly number[]
   return { end, text: found.text, encode }
 }
 
-const byteOfList = /0[xX][0-9a-fA-F]{1,2}|-?\d{1,3}/y
+/** What a text is made of, and the scripts of its letters outside ASCII: at most two alphabets, or Chinese, Japanese and Korean. */
+const isText = /^[\p{L}\p{M}\p{N}\p{P}\p{S}\p{Zs}\t\r\n]+$/u
+const letterOrSpace = /[\p{L}\p{M}\p{Zs}]/gu
+const ideographs = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/gu
+const [mostBlocks, sizeOfBlock, shareOfLetters] = [3, 256, 0.8]
+/** The text of a list of code points or units of UTF-16; undefined if the numbers are something else. */
+function textOfPoints(points: readonly number[]): string | undefined {
+  if (points.length < leastListed || points.some((point) => point < 9)) return undefined
+  const text = points
+    .map((point) => (point > 0xffff ? String.fromCodePoint(point) : String.fromCharCode(point)))
+    .join('')
+  if (!isText.test(text) || (text.match(letterOrSpace)?.length ?? 0) < points.length * shareOfLetters) return undefined
+  const blocks = new Set(
+    [...text.replace(ideographs, '')].map((sign) => Math.floor((sign.codePointAt(0) ?? 0) / sizeOfBlock)),
+  )
+  return blocks.size > mostBlocks ? undefined : text
+}
+
+const byteOfList = /0[xX][0-9a-fA-F]{1,6}|-?\d{1,7}/y
 /**
  * The text of a list of bytes that begins with a bracket, in one line or several: `[73, 32, 104]`, `{0x49, 0x20}`. Java and C write bytes
  * with a sign.
@@ -39,15 +57,16 @@ export function textOfList(text: string, start: number, end: number): ListedByte
   if (!isDigit(first) && !(first === 45 && isDigit(text.charCodeAt(at + 1)))) return undefined
   const lead = text.slice(start, at)
   const bytes: number[] = []
-  let [between, isSigned, isHex] = ['', false, false]
+  let [between, isSigned, isHex, isWide] = ['', false, false, false]
   for (;;) {
     byteOfList.lastIndex = at
     const found = byteOfList.exec(text)?.[0] ?? ''
     isHex ||= /^0[xX]/.test(found)
     const value = Number(found)
-    if (found === '' || Number.isNaN(value) || value > 255 || value < -128) return undefined
+    if (found === '' || Number.isNaN(value) || value > 0x10ffff || value < -128) return undefined
     isSigned ||= value < 0
-    bytes.push(value & 255)
+    isWide ||= value > 255
+    bytes.push(value < 0 ? value & 255 : value)
     at += found.length
     const from = at
     while (at < end && (isBlank(text.charCodeAt(at)) || text.charCodeAt(at) === 44)) at++
@@ -56,7 +75,12 @@ export function textOfList(text: string, start: number, end: number): ListedByte
       const tail = text.slice(from, at + 1)
       const write = (byte: number): string =>
         isHex ? `0x${hexOf(byte)}` : String(isSigned ? (byte << 24) >> 24 : byte)
-      return listed(Uint8Array.from(bytes), at + 1, (rest) => `${lead}${rest.map(write).join(between)}${tail}`)
+      const whole = (rest: readonly number[]): string => `${lead}${rest.map(write).join(between)}${tail}`
+      const asBytes = isWide ? undefined : listed(Uint8Array.from(bytes), at + 1, whole)
+      if (asBytes || isSigned) return asBytes
+      const points = textOfPoints(bytes)
+      const encode: Encoder = (rest) => whole([...rest].map((sign) => sign.codePointAt(0) ?? 32))
+      return points === undefined ? undefined : { end: at + 1, text: points, encode }
     }
     if (at === from) return undefined
     if (bytes.length === 1) between = text.slice(from, at)

@@ -1,4 +1,5 @@
 import { type Layer, LayerBuilder, type Span } from './layer.ts'
+import { linesWithBeginnings } from './line-beginnings.ts'
 import { wordColumnsIn } from './word-tables.ts'
 
 /** Builds a reading; what follows the text itself in the base follows it in the reading, too. */
@@ -90,7 +91,7 @@ const programPrefix = new RegExp(
   `(?:[\\[(<]?(?:${day}(?:[T_ +]?${clock})?|${clock}|\\d{10}(?:\\d{3}|\\.\\d{1,6})?)[\\])>]?(?=[\\s|+:;,\\p{P}]|$)|` +
     `[\\[(<]?(?:${level})[\\])>]?(?=[\\s|+:]|$)|\\[[^\\[\\]\\n]{1,60}\\]|` +
     `(?:${fieldOfLog})=(?:"[^"\\n]{0,60}"(?=${blank})|[^\\s"]{1,60}(?=${blank})|(?="))|` +
-    '(?:Dialogue|Comment): ?(?:[^,\\n]{0,40},){9}|(?:data|event|id|retry): ?|@@ [^@\\n]{1,60} @@|' +
+    '(?:Dialogue|Comment): ?(?:[^,\\n]{0,40},){9}|(?:data|event|id|retry): ?|std(?:out|err) [FP] |@@ [^@\\n]{1,60} @@|' +
     `#?\\d{1,6}(?:[.):|\\t]+|(?=${blank}{2}))|[ \\u00a0\\t>|*•·→│┃#+–—-]+)`,
   'uy',
 )
@@ -106,6 +107,10 @@ const mayHavePrefixes = new RegExp(
   `(?:^|\\n)[ \\u00a0\\t>|*+-]{0,8}(?:\\d|[\\[(<#]|@@|(?:${level}|${fieldOfLog}|Dialogue|Comment|data|event|id|retry)[ :=+|\\u00a0]|${month})`,
 )
 const leastPrefixed = 3
+/** What a prefix contains; a box of a task may be empty. */
+const hasPrefix = /[\p{L}\p{N}]|\[ \]/u
+/** A shorter line may be twice by chance. In characters. */
+const shortestDoubled = 6
 /** Lines of one statement, or of one cue of subtitles. */
 const mostPlain = 6
 
@@ -145,33 +150,40 @@ function endOfPrefix(text: string, start: number, end: number, number: number): 
   }
   return at
 }
-/** A text without the prefixes of its lines, if several lines near each other have one that contains a word. */
+/** A text without the prefixes of its lines, if several lines near each other have one that contains a word, and without lines twice. */
 function withoutPrefixes(base: string, flowEnd: number): Layer | undefined {
-  if (!base.includes('\n') || !mayHavePrefixes.test(base)) return undefined
+  if (!base.includes('\n')) return undefined
+  const mayHave = mayHavePrefixes.test(base)
   const builder = new ReadingBuilder(base, flowEnd)
-  let [number, plainLines] = [-1, 0]
-  let found: number[] = []
+  let [number, plainLines, words] = [-1, 0, '']
+  let found: (Span & { isDoubled: boolean })[] = []
   const flush = () => {
-    if (found.length >= leastPrefixed * 2)
-      for (let at = 0; at < found.length; at += 2) {
-        const [start = 0, end = 0] = [found[at], found[at + 1]]
+    const isPrefixed = found.filter((one) => !one.isDoubled).length >= leastPrefixed
+    for (const { start, end, isDoubled } of found)
+      if (isPrefixed || isDoubled) {
         builder.copyTo(start, end)
         builder.label(start, end)
       }
     found = []
   }
-  for (let start = 0; start < base.length; ) {
-    const next = base.indexOf('\n', start)
-    const end = next < 0 ? base.length : next
-    counted.lastIndex = start
-    const own = Number(counted.exec(base)?.[1] ?? -2)
-    const until = endOfPrefix(base, start, end, number)
-    if (own >= 0) number = own
-    if (until > start && /[\p{L}\p{N}]/u.test(base.slice(start, until))) {
-      found.push(start, until)
+  for (const line of linesWithBeginnings(base)) {
+    const { start, end } = line
+    let until = line.until
+    if (mayHave) {
+      counted.lastIndex = start
+      const own = Number(counted.exec(base)?.[1] ?? -2)
+      until = Math.max(until, endOfPrefix(base, start, end, number))
+      if (own >= 0) number = own
+    }
+    const isPrefixed = until > start && hasPrefix.test(base.slice(start, until))
+    const rest = base.slice(isPrefixed ? until : start, end).trim()
+    // Subtitles of spoken words show each line again above the next one.
+    const isDoubled = rest.length >= shortestDoubled && rest === words
+    if (isPrefixed || isDoubled) {
+      found.push({ start, end: isDoubled ? end : until, isDoubled })
       plainLines = 0
-    } else if (base.slice(start, end).trim() !== '' && ++plainLines > mostPlain) flush()
-    start = end + 1
+    } else if (++plainLines > mostPlain) flush()
+    if (rest !== '') words = rest
   }
   flush()
   return builder.reading()
@@ -343,7 +355,13 @@ function quoteAfter(text: string, quote: string, at: number): number {
     if (text[to] === quote && (to + 1 === text.length || closingOf.test(text[to + 1] ?? ''))) return to
   return -1
 }
-const note = '\\[\\^?\\d{1,3}(?:[ ,–-]{1,3}\\d{1,3}){0,5}\\]|\\[\\^\\w{1,20}\\]|【[^】\\n]{1,60}】|[¹²³⁰⁴-⁹]{1,3}'
+/** Notes of a transcriber, and codes of a terminal without their first sign. */
+const remark =
+  '\\[(?:sic|\\.{3}|…|inaudible|unclear|laughter|laughs|laughing|applause|crosstalk|music|pause|silence|noise|redacted)(?: [^\\]\\n]{1,20})?\\]|' +
+  '(?:\\^\\[)?\\[\\d{0,3}(?:;\\d{1,3}){0,6}m'
+/** The time of a word or a sentence. */
+const timeBetween = '[\\[(<]\\d{1,2}:\\d{2}(?::\\d{2})?(?:[.,]\\d{1,3})?[\\])>]'
+const note = `\\[\\^?\\d{1,3}(?:[ ,–-]{1,3}\\d{1,3}){0,5}\\]|\\[\\^\\w{1,20}\\]|【[^】\\n]{1,60}】|[¹²³⁰⁴-⁹]{1,3}|${remark}|${timeBetween}`
 const nameOfFormat =
   ':[a-z][\\w+.:-]{0,30}:(?=`)|(?<![^\\s]):[a-z][a-z0-9_+-]{1,30}:(?!\\S)|\\{\\{(?:lang|nowrap|small|color|mono)?[\\w -]{0,20}\\||' +
   '\\{(?:color|quote|noformat|code|panel|anchor|bgcolor)(?::[^}\\n]{0,60})?\\}'
@@ -364,12 +382,20 @@ function addressAt(text: string, at: number): string | undefined {
 const isLetterBefore = /\p{L}$/u
 const begins = new Uint8Array(0x10000)
 for (const sign of '*_~`\'"|=[【¹²³⁰⁴⁵⁶⁷⁸⁹:{;') begins[sign.charCodeAt(0)] = 1
+/** What these begin has a digit or a bracket after it. */
+const beginsNumber = 2
+for (const sign of '(<^') begins[sign.charCodeAt(0)] = beginsNumber
 /** A text without formatting inside words, operators between the parts of a string, notes, and names of formats between words. */
 function withoutFormats(base: string, flowEnd: number): Layer | undefined {
   const builder = new ReadingBuilder(base, flowEnd)
   let [last, closing] = [0, -1]
   for (let at = 0; at < base.length; at++) {
-    if (begins[base.charCodeAt(at)] !== 1) continue
+    const begin = begins[base.charCodeAt(at)]
+    if (begin === 0) continue
+    if (begin === beginsNumber) {
+      const next = base.charCodeAt(at + 1)
+      if (next !== 91 && (next < 48 || next > 57)) continue
+    }
     const pattern = at > 0 && isLetterBefore.test(base.slice(Math.max(0, at - 2), at)) ? afterLetter : afterOther
     pattern.lastIndex = at
     const found = pattern.exec(base)

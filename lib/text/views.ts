@@ -268,6 +268,8 @@ export function readerText(text: string): string {
   return last ? last.text.slice(0, last.flowEnd) : text
 }
 
+const brokenLines = /(?<=[\p{L}\p{N}\p{P}])\\(?=\r?\n[\p{L}\p{N}])/gu
+const brokenLine = new RegExp(brokenLines.source, 'u')
 /**
  * The texts that a person wrote in a value, for fingerprints: without tags, attributes, keys and values that describe a message, which
  * values of other people also contain.
@@ -285,6 +287,8 @@ export function spokenTexts(text: string): string[] {
     else if (layers[at + 1]?.isReading !== false) read = layer.text.slice(0, layer.flowEnd)
   })
   found.add(read ?? text)
+  // Programs continue a line after a backslash. In Markdown, it ends the line between two words.
+  if (brokenLine.test(text)) for (const one of spokenTexts(text.replace(brokenLines, ''))) found.add(one)
   for (const one of [...found]) found.add(joinHyphens(one)?.text ?? one)
   return [...found].filter((one) => one.trim() !== '')
 }

@@ -32,6 +32,7 @@ const tables: [of: string, table: Map<string, unknown>, texts: Record<string, st
         .join('')}</note>`,
       'lists of bytes': `stdout: [${[...Buffer.from(sentence)].join(' ')}] end`,
       elements: `<p>${words.join('</p><hr class="line between"><p>')}</p>`,
+      'code points in brackets': signs((letter) => `<U+00${code(letter)}>`),
       'links and mentions': words.map((word) => `[[Page about it|${word}]]`).join(' '),
       'doubled quotation marks': `id,note\n7,"${lines.replaceAll('"', '""')}"\n`,
       TeX: signs((letter) => `\\"{${letter}}`).replaceAll(' ', ' \\emph{} '),
@@ -44,6 +45,7 @@ const tables: [of: string, table: Map<string, unknown>, texts: Record<string, st
       'doubled apostrophes': "it's my fever, it's the clinic's fault, and that's all".replaceAll("'", `'"'"'`),
       'invisible characters': signs((letter) => `${letter}\u200b\u00ad`),
       'UTF-8 that was read as Latin-1': Buffer.from(accented).toString('latin1'),
+      'styled letters': signs((letter) => String.fromCodePoint(letter.charCodeAt(0) - 97 + 0x24d0)),
     },
   ],
   [
@@ -95,7 +97,9 @@ const tables: [of: string, table: Map<string, unknown>, texts: Record<string, st
       prefixes: [0, 4, 8]
         .map((at) => `2026-01-02T10:30:00Z INFO [worker-1] ${words.slice(at, at + 4).join(' ')}`)
         .join('\n'),
-      labels: [0, 4, 8].map((at) => `Anna Lee: ${words.slice(at, at + 4).join(' ')}`).join('\n'),
+      labels: ['Anna', 'Anna Lee', 'Lee']
+        .map((name, n) => `${name}: ${words.slice(n * 4, n * 4 + 4).join(' ')}`)
+        .join('\n'),
       hyphens: sentence.replace('April', 'Ap-\nril').replace('clinic', 'cli-\nnic'),
       identifiers: sentence.replace(/ (\w)/g, (_, letter: string) => letter.toUpperCase()),
     },
