@@ -27,7 +27,8 @@ function hasDigit(text: string, start: number, end: number): boolean {
   for (let at = start; at < end; at++) if (isDigit(text.charCodeAt(at))) return true
   return false
 }
-function areEqual(text: string, one: Span, other: Span): boolean {
+/** Whether two parts of a text have the same signs. */
+export function areEqual(text: string, one: Span, other: Span): boolean {
   if (one.end - one.start !== other.end - other.start) return false
   for (let at = 0; at < one.end - one.start; at++)
     if (text.charCodeAt(one.start + at) !== text.charCodeAt(other.start + at)) return false
@@ -98,58 +99,88 @@ const hasWord = /[\p{L}\p{N}]/u
 /** The lines of one statement at most. */
 const mostBetween = 6
 
-/** Lines of a text that contain something, with the end of what a program wrote at the beginning of each. */
+/** A line of a text that contains something, with the end of what a program wrote at its beginning. */
 export interface LineWithBeginning extends Span {
+  /** The first sign that is not white space, and the exclusive end of the last one. */
+  first: number
+  last: number
   /** The exclusive end of what is no part of the text; the start of the line if there is no such part. */
   until: number
 }
+interface ComparedLine extends LineWithBeginning {
+  /** How many lines up to this one share a beginning. */
+  shared: number
+  /** The exclusive end of the beginning that the next line shares. */
+  untilNext: number
+  /** How many heads of statements are equal up to this one, and the one before. */
+  heads: number
+  head: ComparedLine | undefined
+  hasClock: boolean
+}
+const isNumberedWord = (text: string, start: number, end: number): boolean =>
+  hasDigit(text, start, endOfWord(text, start, end))
+/** Whether two lines may share a beginning: most lines of a text begin with different words. */
+function mayShare(text: string, one: LineWithBeginning, other: LineWithBeginning): boolean {
+  if (text.charCodeAt(one.first) === text.charCodeAt(other.first)) return true
+  return isNumberedWord(text, one.first, one.last) && isNumberedWord(text, other.first, other.last)
+}
 /** The lines of a text, with the beginnings that they share with lines near them. */
 export function linesWithBeginnings(text: string): LineWithBeginning[] {
-  const lines: LineWithBeginning[] = []
-  /** How many lines before each have its beginning, and its whole form; the beginning itself in both directions. */
-  const chains: { shared: number; whole: number; before: number; after: number; former: number }[] = []
+  const lines: ComparedLine[] = []
   for (let start = 0; start < text.length; ) {
     const next = text.indexOf('\n', start)
     const end = next < 0 ? text.length : next
-    let from = start
-    while (from < end && isBlank(text.charCodeAt(from))) from++
-    if (from < end) {
-      const line = { start, end, until: start }
-      const chain = { shared: 1, whole: 1, before: start, after: start, former: -1 }
-      for (let back = 1; back <= mostBetween && back <= lines.length; back++) {
-        const [former, itsChain] = [lines[lines.length - back], chains[chains.length - back]]
-        if (!former || !itsChain || chain.whole > 1) break
+    let [first, last] = [start, end]
+    while (first < end && isBlank(text.charCodeAt(first))) first++
+    while (last > first && isBlank(text.charCodeAt(last - 1))) last--
+    if (first < end) {
+      const hasClock = last - first <= longestHead && text.slice(first, last).search(clock) >= 0
+      const line: ComparedLine = {
+        start,
+        end,
+        first,
+        last,
+        until: start,
+        shared: 1,
+        untilNext: start,
+        heads: 1,
+        head: undefined,
+        hasClock,
+      }
+      const former = lines.at(-1)
+      if (former && mayShare(text, former, line)) {
         const shared = sharedBeginning(text, former, line)
-        if (back === 1 && shared.other > start) {
-          chain.shared = itsChain.shared + 1
-          chain.before = shared.other
-          itsChain.after = shared.one
-        }
-        if (back > 1 && shared.isWhole && end - start <= longestHead && clock.test(text.slice(start, end))) {
-          chain.whole = itsChain.whole + 1
-          chain.former = lines.length - back
+        if (shared.other > start) {
+          line.shared = former.shared + 1
+          line.until = shared.other
+          former.untilNext = shared.one
         }
       }
+      for (let back = 2; hasClock && back <= mostBetween && back <= lines.length; back++) {
+        const head = lines[lines.length - back]
+        if (head?.hasClock !== true || !mayShare(text, head, line) || !sharedBeginning(text, head, line).isWhole)
+          continue
+        line.heads = head.heads + 1
+        line.head = head
+        break
+      }
       lines.push(line)
-      chains.push(chain)
     }
     start = end + 1
   }
-  // The last line of a chain knows how long it is.
+  // The last line of a sequence knows how long it is.
   let length = 0
   for (let at = lines.length - 1; at >= 0; at--) {
-    const [line, chain] = [lines[at], chains[at]]
-    if (!line || !chain) continue
-    length = Math.max(length, chain.shared)
-    const until = Math.max(chain.before, chain.after)
-    if (length >= leastShared && hasWord.test(text.slice(until, line.end))) line.until = Math.max(line.until, until)
-    if (chain.shared === 1) length = 0
-    if (chain.whole >= leastShared)
-      for (let head = at; head >= 0; head = chains[head]?.former ?? -1) {
-        const one = lines[head]
-        if (!one || one.until === one.end) break
-        one.until = one.end
-      }
+    const line = lines[at]
+    if (!line) continue
+    length = Math.max(length, line.shared)
+    const until = Math.max(line.until, line.untilNext)
+    line.until =
+      length >= leastShared && until > line.start && hasWord.test(text.slice(until, line.end)) ? until : line.start
+    if (line.shared === 1) length = 0
   }
+  for (let at = lines.length - 1; at >= 0; at--)
+    if ((lines[at]?.heads ?? 0) >= leastShared)
+      for (let head = lines[at]; head && head.until < head.end; head = head.head) head.until = head.end
   return lines
 }

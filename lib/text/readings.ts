@@ -1,5 +1,5 @@
 import { type Layer, LayerBuilder, type Span } from './layer.ts'
-import { linesWithBeginnings } from './line-beginnings.ts'
+import { areEqual, linesWithBeginnings } from './line-beginnings.ts'
 import { wordColumnsIn } from './word-tables.ts'
 
 /** Builds a reading; what follows the text itself in the base follows it in the reading, too. */
@@ -155,7 +155,7 @@ function withoutPrefixes(base: string, flowEnd: number): Layer | undefined {
   if (!base.includes('\n')) return undefined
   const mayHave = mayHavePrefixes.test(base)
   const builder = new ReadingBuilder(base, flowEnd)
-  let [number, plainLines, words] = [-1, 0, '']
+  let [number, plainLines, former] = [-1, 0, { start: 0, end: 0 }]
   let found: (Span & { isDoubled: boolean })[] = []
   const flush = () => {
     const isPrefixed = found.filter((one) => !one.isDoubled).length >= leastPrefixed
@@ -176,14 +176,14 @@ function withoutPrefixes(base: string, flowEnd: number): Layer | undefined {
       if (own >= 0) number = own
     }
     const isPrefixed = until > start && hasPrefix.test(base.slice(start, until))
-    const rest = base.slice(isPrefixed ? until : start, end).trim()
+    const rest = { start: isPrefixed ? Math.max(until, line.first) : line.first, end: line.last }
     // Subtitles of spoken words show each line again above the next one.
-    const isDoubled = rest.length >= shortestDoubled && rest === words
+    const isDoubled = rest.end - rest.start >= shortestDoubled && areEqual(base, rest, former)
     if (isPrefixed || isDoubled) {
       found.push({ start, end: isDoubled ? end : until, isDoubled })
       plainLines = 0
     } else if (++plainLines > mostPlain) flush()
-    if (rest !== '') words = rest
+    if (rest.end > rest.start) former = rest
   }
   flush()
   return builder.reading()
