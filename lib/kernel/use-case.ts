@@ -11,7 +11,7 @@ import type {
   UnboundAuditRecord,
 } from './context.ts'
 import { type Effect, guardedEffects, needsOpenSession } from './effects.ts'
-import type { AuditAction, Input, OperationShape, RawInput, Returned } from './operation.ts'
+import type { AuditAction, Input, OperationShape, Output, RawInput, Returned } from './operation.ts'
 import { type Issue, Problem } from './problem.ts'
 
 /** Content that is the same for everybody, in memory in every encoding in which it is sent. */
@@ -420,13 +420,13 @@ async function claimed({ pipeline, now }: Context, claim: IdempotencyClaim): Pro
 /**
  * An operation that is too large for one transaction. It works in batches; each batch is a transaction that stores its rows and their
  * audit entries. The operation's own entry follows the last batch. After a fault, stored batches remain, and the error reports how many.
- * An Idempotency-Key is claimed before the work begins and completed after it; a failed request releases it. `kept` returns the body to
+ * An Idempotency-Key is claimed before the work begins and completed after it; a failed request releases it. `retained` returns the body to
  * store for repetitions.
  */
 export function batched<const O extends OperationShape>(
   operation: O,
   run: (ctx: Context, input: Input<O>) => Promise<Reply<Returned<O>>>,
-  retained: (body: NonNullable<Reply<Returned<O>>['body']>) => unknown = (body) => body,
+  retained: (body: Output<O>) => unknown = (body) => body,
   complete?: (ctx: MutationContext, input: Input<O>, data: Record<string, unknown>) => Promise<Record<string, unknown>>,
 ): UseCase<O> {
   const work = read(operation, run)
@@ -452,7 +452,7 @@ export function batched<const O extends OperationShape>(
       try {
         if (ctx.overQuota) throw ctx.overQuota
         const made = await noting.execute(ctx, raw)
-        const body = retained(made.body as NonNullable<Reply<Returned<O>>['body']>)
+        const body = retained(made.body as Output<O>)
         const requestHash = claim.wholeHash ? await claim.wholeHash() : claim.requestHash
         await pipeline.transaction((tx) =>
           pipeline.idempotency.complete(tx, { ...claim, requestHash }, { ...made, body, resourceId: resourceId ?? '' }),
