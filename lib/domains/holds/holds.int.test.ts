@@ -1,10 +1,13 @@
+import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newId } from '#lib/kernel/ids.ts'
+import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { type Issued, issuedAgent, releaseInPerson, signedIn } from '#lib/testing/people.ts'
 import { sop, trace } from '#lib/testing/units.ts'
 import { holdsInForce } from './queries.ts'
+import { lockChangesExclusively, lockHoldsExclusively, lockHoldsShared } from './repository.ts'
 
 let test: TestApp
 let admin: Issued
@@ -164,6 +167,56 @@ describe('erasing a held unit', () => {
         [404, 204],
       ]).toContainEqual([held.status, erased.status])
     }
+  })
+
+  /** Waits until another connection waits for one of the locks, or the request ended without waiting. */
+  async function waitingOrEnded(client: pg.ClientBase, request: Promise<unknown>): Promise<void> {
+    let isEnded = false
+    void request.finally(() => {
+      isEnded = true
+    })
+    const isWaiting = "SELECT count(*)::int AS n FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+    await expect
+      .poll(async () => isEnded || (await client.query(isWaiting)).rows[0].n > 0, { timeout: 60_000 })
+      .toBe(true)
+  }
+
+  it.each([
+    ['a unit', 'unit'],
+    ['a unit of an agent', 'agent'],
+    ['a state', 'state'],
+  ])('waits for a hold that is being set, and is then rejected: %s', async (_, kind) => {
+    const own = await issuedAgent(test, ['read', 'write'], { tier: 'enterprise' })
+    const unit = await store(trace(), own)
+    const state = `/agents/${own.id}/state`
+    expect((await ask('PUT', state, { memory: 1 }, own.token)).status).toBe(200)
+    await withConnection(test.ownerUrl, async (placing) => {
+      await placing.query('BEGIN')
+      await lockHoldsExclusively(placing, {})
+      await lockChangesExclusively(placing, {})
+      const target = kind === 'unit' ? ['unit', unit] : ['agent', own.id]
+      await placing.query(
+        "INSERT INTO legal_holds (id, kind, target_id, reason, created_by, created_at) VALUES ($1, $2, $3, 'r', $4, now())",
+        [newId('hold'), ...target, admin.id],
+      )
+      const erasing = ask('DELETE', kind === 'state' ? state : `/knowledge/${unit}`, undefined, own.token)
+      await waitingOrEnded(placing, erasing)
+      await placing.query('COMMIT')
+      expect((await erasing).status).toBe(409)
+    })
+  })
+
+  it('that runs is waited for by a hold, which then finds no record', async () => {
+    const unit = await store()
+    await withConnection(test.ownerUrl, async (erasing) => {
+      await erasing.query('BEGIN')
+      await lockHoldsShared(erasing, { now: test.clock.now() })
+      const held = hold('unit', unit)
+      await waitingOrEnded(erasing, held)
+      await erasing.query('DELETE FROM units WHERE id = $1', [unit])
+      await erasing.query('COMMIT')
+      expect((await held).status).toBe(404)
+    })
   })
 })
 
