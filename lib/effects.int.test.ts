@@ -345,7 +345,7 @@ describe('data of others', () => {
     UNION ALL SELECT 'conversation ' || id || ' ' || md5(c::text) FROM conversations c
     UNION ALL SELECT 'message ' || id || ' ' || md5(m::text) FROM messages m
     UNION ALL SELECT 'file ' || id || ' ' || md5(f::text) FROM documents f
-    UNION ALL SELECT 'participant ' || id || ' ' || coalesce(email, '') || ' ' || coalesce(account_id, '') FROM project_participants
+    UNION ALL SELECT 'participant ' || id || ' ' || md5(p::text) FROM project_participants p
     UNION ALL SELECT 'request ' || id || ' ' || state FROM privacy_requests`
   const state = async () => {
     const rows = await test.app.db.query<{ row: string }>(undefined, retained)
@@ -363,7 +363,7 @@ describe('data of others', () => {
     createConversation: { title: 'Not mine' },
     addProjectMember: { kind: 'agent', member_id: agentId },
     registerParticipant: { external_id: 'somebody' },
-    editParticipant: { email: 'changed@example.org' },
+    editParticipant: { name: 'Changed' },
     addAgentDocument: { kind: agentDocumentKinds[0], title: 'Changed', body: 'Changed' },
     editAgentDocument: { revision: 1, title: 'Changed', body: 'Changed' },
     setAgentSettings: { grimoire_days: 30 },
@@ -380,6 +380,10 @@ describe('data of others', () => {
     const project = await madeProject(test)
     const conversation = await madeConversation(test, project)
     await madeMessage(test, conversation, project.agent, { author: { external_id: 'a-customer' } })
+    const at = `/api/projects/${project.id}/participants`
+    const author = { body: { external_id: 'a-restricted-customer' } }
+    const { id } = await dataOf(test, 'POST', at, project.agent, author)
+    await dataOf(test, 'POST', `${at}/${id}/requests`, project.owner, { body: { kinds: ['restriction'] } })
     for (const visibility of ['private', 'org', 'network']) {
       for (const body of [trace({}, { visibility }), sop({}, { visibility })])
         await dataOf(test, 'POST', '/v1/knowledge', project.agent, { body })

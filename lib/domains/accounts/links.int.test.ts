@@ -24,8 +24,11 @@ const codeIn = (email: string): string => {
   return texts.flatMap((text) => [...text.matchAll(/\/password\/new#(\w+)/g)]).at(-1)?.[1] ?? 'no link'
 }
 const rows = async (sql: string, ...values: unknown[]) => (await kit.test.db.pool.query(sql, values)).rows
-const invite = (cookie: string, body: object, path = '/api/admin/users') =>
-  kit.test.fetch('POST', path, { cookie, body: { name: 'Somebody', role: 'person', ...body } })
+async function invite(cookie: string, body: object, path = '/api/admin/users') {
+  // Inviting needs a recently entered password.
+  await kit.test.db.prisma.session.updateMany({ data: { passwordAt: kit.test.clock.now() } })
+  return kit.test.fetch('POST', path, { cookie, body: { name: 'Somebody', role: 'person', ...body } })
+}
 const ask = (email: string) => kit.test.fetch('POST', '/api/account/reset', { body: { email }, headers: headers() })
 const use = (code: string, new_password = password) =>
   kit.test.fetch('POST', '/api/account/password/link', { body: { code, new_password }, headers: headers() })

@@ -127,7 +127,7 @@ export const inviteUser = operation({
   path: '/api/admin/users',
   summary: 'Invite a person',
   description:
-    'Creates an account without a password and sends an email in the given language with a link. The link works once and expires after seven days. A role above `person` requires an admin’s own session with a recently entered password.',
+    'Creates an account without a password and sends an email in the given language with a link. The link works once and expires after seven days. Needs a recently entered password; a role above `person` an admin’s session.',
   ...admin,
   audit: { resourceType: 'account' },
   body: z
@@ -293,7 +293,7 @@ export const inviteMember = operation({
   path: '/api/members',
   summary: 'Invite somebody into my organization',
   description:
-    'For managers and admins. Creates an invitation like an admin’s, but only for the roles person and manager. At most 50 invitations per day into one organization. The response does not reveal whether an account has the email address, and the address stays available. Inviting a manager requires a recently entered password.',
+    'For managers and admins. Creates an invitation like an admin’s, but only for the roles person and manager. At most 50 invitations per day into one organization. The response does not reveal whether an account has the email address, and the address stays available. Requires a recently entered password.',
   permission: 'members:person',
   audit: { resourceType: 'account' },
   body: z.strictObject({

@@ -94,10 +94,8 @@ async function replyWith({ tx }: MutationContext, id: string, details: Record<st
 
 const inviteToAny = (making: AccountMaking, { requireApproval }: Pick<AccountsDeps, 'requireApproval'>) =>
   mutation(inviteUser, async (ctx, { body }) => {
-    if (body.role !== 'person') {
-      refuseTokens(ctx)
-      requireRecentPassword(ctx)
-    }
+    if (body.role !== 'person') refuseTokens(ctx)
+    requireRecentPassword(ctx)
     const { organisation_id: given, new_organisation: made, ...person } = body
     if (given !== undefined && (await ctx.tx.organisation.count({ where: { id: given } })) === 0)
       throw new Problem('not_found', 'There is no such organization.')
@@ -357,7 +355,7 @@ export const organisationMembers = (db: Database, making: AccountMaking) => ({
   }),
 
   inviteMember: mutation(inviteMember, async (ctx, { body }) => {
-    if (body.role !== 'person') requireRecentPassword(ctx)
+    requireRecentPassword(ctx)
     const organisationId = await managedBy(ctx.tx, ctx)
     await boundInvitations(ctx, organisationId)
     const address = normaliseEmail(body.email)

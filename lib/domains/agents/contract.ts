@@ -192,6 +192,7 @@ export const createInvite = operation({
   summary: 'Invite one agent to register',
   description: 'The code works once and is shown once. It grants the tier and the scopes set here.',
   permission: 'invites:admin',
+  needsRecentPassword: true,
   audit: { resourceType: 'invite' },
   body: z
     .strictObject({

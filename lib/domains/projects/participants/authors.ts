@@ -95,9 +95,10 @@ async function isEvidence(
 }
 
 /**
- * The guard of every change to the address or account of a participation, and of confirming its address. Only owners of the project, who can
- * read the project anyway, assign them, and nobody assigns their own. An admin may add a missing address, confirm one that an agent reported,
- * disconnect an account, and remove the address with which that account claimed the participation, with a recently entered password.
+ * The guard of every change to the name, address or account of a participation, and of confirming its address. Only owners of the project,
+ * who can read the project anyway, assign an address or account, and nobody assigns their own. Others need a recently entered password: an
+ * admin may add a missing address, confirm one that an agent reported, disconnect an account, and remove the address with which that account
+ * claimed the participation; managers and admins may correct the name, by which an erasure finds the person in texts of others.
  * @throws {Problem} `forbidden`, `step_up_required`
  */
 export async function refuseTakeover(
@@ -117,7 +118,8 @@ export async function refuseTakeover(
         'A token needs the scope "privacy" to change the address or account of a participant. Nothing was changed.',
       )
   }
-  if (role !== 'owner' && (email !== undefined || account_id !== undefined)) requireRecentPassword(ctx)
+  const isChange = Object.values(changes).some((value) => value !== undefined)
+  if (role !== 'owner' && isChange) requireRecentPassword(ctx)
   if (account_id === null && office !== 'admin')
     throw new Problem('forbidden', 'Only an admin can disconnect an account from a participation. Nothing was changed.')
   const isReset = account_id === null && email === null && row.account_id !== null

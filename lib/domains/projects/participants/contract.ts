@@ -135,7 +135,7 @@ export const liftRestriction = operation({
   path: '/api/projects/{projectId}/participants/{participantId}/restriction',
   summary: 'Lift the restriction of a participant',
   description:
-    'For owners of the project, managers of its organization and admins. If a person claimed the participation, only that person can lift it. Inform the participant before (GDPR art. 18(3)). A restriction caused by an objection ends when an admin refuses the objection. To restrict, file a request of the kind `restriction`.',
+    'For owners of the project, managers of its organization and admins. If a person claimed the participation, only that person can lift it. Others need a recently entered password. Inform the participant before (GDPR art. 18(3)). A restriction caused by an objection ends when an admin refuses the objection. To restrict, file a request of the kind `restriction`.',
   permission: 'privacy:person',
   audit: { action: 'update', ...participant },
   params: ofOne,

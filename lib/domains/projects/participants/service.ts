@@ -1,6 +1,6 @@
 import { accountDirectory } from '#lib/domains/accounts/queries.ts'
 import { requestedCopy } from '#lib/domains/privacy-requests/queries.ts'
-import { consulted, guardApplication, guardExport } from '#lib/kernel/authorise.ts'
+import { consulted, guardApplication, guardExport, requireRecentPassword } from '#lib/kernel/authorise.ts'
 import type { Context, MutationContext } from '#lib/kernel/context.ts'
 import type { Basis, ExportReader, PersonExporter } from '#lib/kernel/exporter.ts'
 import { pageOf } from '#lib/kernel/pages.ts'
@@ -103,14 +103,20 @@ const edit = () =>
     }
   })
 
-/** Only the person who claimed a participation lifts its restriction; otherwise those who act for the project's participants. */
+/**
+ * Only the person who claimed a participation lifts its restriction; otherwise those who act for the project's participants, with a recently
+ * entered password.
+ */
 const lift = () =>
   mutation(liftRestriction, async (ctx, { params: { projectId, participantId: id } }) => {
     const { tx, actor } = ctx
     const [claimed] = await participantInProject(tx, { project: projectId, id }, 'none')
     const isOwn = claimed !== undefined && claimed.account_id !== null && claimed.account_id === actor.accountId
     const project = isOwn ? undefined : await seenProject(tx, projectReaderOf(ctx), projectId)
-    if (project) requireActing(project)
+    if (project) {
+      requireActing(project)
+      requireRecentPassword(ctx)
+    }
     const row = await participantIn(tx, projectId, id, 'change')
     if (project && row.account_id !== null)
       throw new Problem(
