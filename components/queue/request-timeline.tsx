@@ -47,6 +47,7 @@ const tones: Partial<Record<string, NonNullable<TimelineEvent['tone']>>> = {
   overdue: 'danger',
   paused: 'warning',
   blocked: 'warning',
+  doubted: 'warning',
   nearly_due: 'warning',
   running: 'progress',
 }

@@ -31,6 +31,7 @@ const events = [
   'added_to',
   'taken_over',
   'blocked',
+  'doubted',
   'expired',
   'nearly_due',
   'overdue',

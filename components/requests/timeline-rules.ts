@@ -14,6 +14,7 @@ const plain = [
   'paused',
   'resumed',
   'blocked',
+  'doubted',
   'rectified',
   'address_asked',
   'address_moved',
@@ -74,7 +75,9 @@ export const namesIn = (value: unknown): string[] => textIn(value).split(',').fi
 export function eventToneOf(event: string): 'neutral' | 'success' | 'warning' | 'danger' {
   if (event === 'completed') return 'success'
   if (event === 'failed' || event === 'copy_failed') return 'danger'
-  return ['partly_completed', 'blocked', 'paused', 'rejected', 'extended'].includes(event) ? 'warning' : 'neutral'
+  return ['partly_completed', 'blocked', 'doubted', 'paused', 'rejected', 'extended'].includes(event)
+    ? 'warning'
+    : 'neutral'
 }
 
 /** What a timeline shows as one act. */

@@ -7,6 +7,7 @@ import type { Basis } from '#lib/kernel/exporter.ts'
 import type { Ledger } from '#lib/stores/ledger/ledger.ts'
 import type { EmailSections } from '#lib/stores/mail/email-content.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import type { Queryable } from '#lib/stores/postgres/statement.ts'
 
 export type RequestLocale = 'en' | 'zh'
 export interface RequestContact {
@@ -174,7 +175,7 @@ export interface PrivacyDeps {
    */
   countTry(network: string): Promise<void>
   /** Returns who caused the events of a request, as named in the audit log, while the log retains their entries. */
-  actorsOf(requestId: string, now: Date): Promise<{ at: Date; event: string; actor: string }[]>
+  actorsOf(on: Queryable, requestId: string, now: Date): Promise<{ at: Date; event: string; actor: string }[]>
   /** The public request form. */
   form: {
     isOn(tx: Transaction): Promise<boolean>

@@ -390,9 +390,10 @@ const clockConditions = {
       AND coalesce((p.outcome->>'tries')::int, 0) < ${copyTries.max})`,
   reminder: `state = 'waiting' AND paused_at IS NULL AND reminded_at IS NULL AND grace IN ('7d', '14d')
     AND waiting_until > $now AND waiting_until <= $now + interval '1 day'`,
-  // Requests from the form wait for an admin until they are connected to an account, whose owner then confirms them.
-  expiry:
-    "state = 'received' AND paused_at IS NULL AND legal_due_at <= $now AND (channel <> 'form' OR account_id IS NOT NULL)",
+  // Requests from the form wait for an admin until they are connected to an account, whose owner then confirms them. A request whose
+  // confirmation was withdrawn waits for an admin too.
+  expiry: `state = 'received' AND paused_at IS NULL AND legal_due_at <= $now AND (channel <> 'form' OR account_id IS NOT NULL)
+    AND NOT EXISTS (SELECT FROM privacy_request_events e WHERE e.request_id = privacy_requests.id AND e.event = 'doubted')`,
   overdue: `${isOwed()} AND overdue_told_at IS NULL AND ${nextDueSql} < $now`,
   nearlyDue: `${isOwed()} AND nearly_told_at IS NULL AND ${nearlyDueSql} < $now`,
 } as const

@@ -538,7 +538,7 @@ export function privacyRequestsModule(parts: RequestsModuleParts) {
     async sendToAdmin(accountId, write) {
       await emails.sendAtOnce({ accountId, kind: 'requests' }, (locale) => [write(locale)])
     },
-    actorsOf: (id, now) => actorsOfRequest(db, { id, from: oldestRead(now) }),
+    actorsOf: (on, id, now) => actorsOfRequest(on, { id, from: oldestRead(now) }),
     countTry: (address) => countTry({ key: `privacy-link:${limitKeyOf(address)}`, limit: requestLinkTriesPerMinute }),
     form: {
       isOn: parts.settings.isRequestFormOn,

@@ -78,6 +78,59 @@ describe('an erasure whose subject an admin identifies', () => {
   })
 })
 
+describe('an erasure that an admin confirmed who is no longer an admin when the grace period ends', () => {
+  async function confirmedBy(age = 0) {
+    const former = await signedIn(kit.test, 'admin')
+    const person = await personWithPassword(kit.test)
+    const body = { kinds: ['restriction', 'erasure'], account_id: person.accountId, received_at: ago(age) }
+    const { id } = (await kit.fileAsAdmin(body)).json.data
+    const path = `/api/admin/privacy/requests/${id}/verify`
+    const verified = await kit.test.fetch('POST', path, { ...former, body: { note: 'Came to the office.' } })
+    expect([verified.status, verified.json.data?.state]).toEqual([200, 'waiting'])
+    return { former, person, id }
+  }
+  const admins = (method: string, path: string, body?: object) =>
+    kit.test.fetch(method, `/api/admin/users/${path}`, { ...kit.admin, ...(body && { body }) })
+  async function afterGrace() {
+    kit.test.clock.advance(day)
+    await kit.tick()
+  }
+
+  it.each([
+    ['demoted', (id: string) => admins('PATCH', id, { role: 'person' })],
+    ['closed', (id: string) => admins('POST', `${id}/deactivate`)],
+  ])('does not begin for a %s account, and returns to the admins, who confirm it again', async (_, removed) => {
+    const { former, person, id } = await confirmedBy(40 * day)
+    await passwordEntered(kit.test, kit.admin)
+    const { status, text } = await removed(former.accountId)
+    expect(status, text).toBe(200)
+    await afterGrace()
+    await kit.tick()
+    const doubted = await kit.adminRead(id)
+    expect([doubted.state, doubted.waiting_until]).toEqual(['received', null])
+    expect(kit.emailsTo(person.email).at(-1)?.subject).toBe('Your deletion needs another confirmation')
+    const seen: { event: string }[] = (await kit.read(person.cookie, id)).timeline
+    expect(seen.filter(({ event }) => event === 'doubted')).toHaveLength(1)
+
+    const again = (await verify(id)).json.data
+    expect([again.state, fromNow(again.waiting_until)]).toEqual(['waiting', day])
+    await afterGrace()
+    await kit.work()
+    expect((await kit.adminRead(id)).state).toBe('completed')
+  })
+
+  it('can be cancelled by the person with the first link while it waits for another confirmation', async () => {
+    const { former, person, id } = await confirmedBy()
+    await kit.work()
+    const link = kit.linkTo(person.email, 'cancel')
+    await passwordEntered(kit.test, kit.admin)
+    await admins('PATCH', former.accountId, { role: 'person' })
+    await afterGrace()
+    expect((await kit.use(link, 'cancel')).status).toBe(200)
+    expect((await kit.adminRead(id)).state).toBe('cancelled')
+  })
+})
+
 describe('a grace period that a person chose', () => {
   it('is shortened by an admin to 24 hours with a new link to cancel, and ended at once only by the person', async () => {
     const person = await personWithPassword(kit.test)

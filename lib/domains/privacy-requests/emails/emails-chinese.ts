@@ -238,6 +238,14 @@ export const chinese: Record<string, EmailWords> = {
     subject: '您的删除暂时无法开始',
     text: () => ['您是本系统的最后一位管理员。请让其他人成为管理员，删除随后会自动开始。在此期间法定期限继续计算。'],
   },
+  doubted: {
+    subject: '您的删除请求需要重新确认身份',
+    text: (_, facts) => [
+      `确认请求人身份的管理员已不再担任管理员，因此删除没有开始。其他管理员会重新核实身份，之后重新计算宽限期。法定期限为 ${time(facts.legalDueAt)}。`,
+      '如果该请求不是您提出的，请取消它。',
+      ...questions(facts),
+    ],
+  },
   resumed: {
     subject: '您的隐私请求继续处理',
     text: (_, { legalDueAt }) => [`您的请求继续处理。法定期限现为 ${time(legalDueAt)}。`],

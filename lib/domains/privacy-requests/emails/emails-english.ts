@@ -271,6 +271,14 @@ export const english: Record<string, EmailWords> = {
       'You are the last administrator of this installation. Make another account an administrator. The deletion then begins automatically. Meanwhile, the legal deadline does not change.',
     ],
   },
+  doubted: {
+    subject: 'Your deletion needs another confirmation',
+    text: (_, facts) => [
+      `The deletion did not begin, because the administrator who confirmed the identity of the requester is no longer an administrator. Another administrator checks the identity again. The deletion then gets a new grace period. The legal deadline is ${time(facts.legalDueAt)}.`,
+      'If you did not make this request, cancel it.',
+      ...questions(facts),
+    ],
+  },
   resumed: {
     subject: 'Your privacy request continues',
     text: (_, { legalDueAt }) => [`Your request continues. The legal deadline is now ${time(legalDueAt)}.`],

@@ -1,4 +1,5 @@
 import type { Prisma } from '#generated/prisma/client.ts'
+import { activeAdminIds } from '#lib/domains/accounts/queries.ts'
 import { enqueue } from '#lib/jobs/queue.ts'
 import type { Subject } from '#lib/kernel/erasure-scope.ts'
 import { Problem } from '#lib/kernel/problem.ts'
@@ -152,6 +153,32 @@ async function blocked(work: RequestWork, row: RequestRow): Promise<RequestRow> 
 }
 
 /**
+ * Whether the admin who confirmed the identity is still an active admin: a session of somebody else may have confirmed it, which the other
+ * admins noticed since. The audit log names the admin. An erasure that somebody else than an admin confirmed is not affected.
+ */
+async function isConfirmationInForce(
+  { actorsOf }: Pick<PrivacyDeps, 'actorsOf'>,
+  { tx, now }: RequestWork,
+  { id, verifiedBy }: RequestRow,
+): Promise<boolean> {
+  if (verifiedBy !== 'admin') return true
+  const confirmations = (await actorsOf(tx, id, now)).filter(({ event }) => event === 'verified')
+  const latest = confirmations.toSorted((one, other) => one.at.getTime() - other.at.getTime()).at(-1)
+  return (await activeAdminIds(tx)).some((admin) => latest?.actor === `user:${admin}`)
+}
+
+/** Returns the request to the state before its confirmation, so that another admin confirms it, with a new grace period. */
+async function withdrawConfirmation(deps: PrivacyDeps, work: RequestWork, row: RequestRow): Promise<RequestRow> {
+  await unsuspend(deps, work, row)
+  return change(work, row, {
+    event: 'doubted',
+    to: 'received',
+    data: { verifiedBy: null, verifiedAt: null, waitingUntil: null, dueAt: null, remindedAt: null },
+    by: 'system',
+  })
+}
+
+/**
  * Begins the erasure when its grace period is over, no pause is active, and the copies requested with it are fetched or
  * deleted (`force` ignores the copies). Otherwise changes nothing.
  * The erasure of the last admin waits until another admin exists. Both clocks continue meanwhile, because GDPR art.
@@ -169,6 +196,7 @@ export async function beginErasure(
   if (!force && hasCopiesToFetch(row)) return row
   // Another erasure deleted the subject, such as a replay after a restored backup: nobody remains to be erased.
   if (isPseudonymous(row)) return closeAsObsolete(work, row)
+  if (!(await isConfirmationInForce(deps, work, row))) return withdrawConfirmation(deps, work, row)
   const isAdmin = row.accountId !== null && (await deps.people.byId(tx, row.accountId))?.role === 'admin'
   if (isAdmin && row.accountId !== null && (await deps.people.isLastAdmin(tx, row.accountId))) return blocked(work, row)
   const subject = await requestSubjectOf(tx, row, deps.agents)
@@ -357,7 +385,9 @@ export async function executeVerifiedRequest(
     const data = { startedAt: now, dueAt: dueAfter(now, row.legalDueAt) }
     row = await change(work, row, { event: 'running', to: 'running', data, by: 'system' })
   }
-  for (const kind of kindsOf(row)) row = await startPart(deps, work, row, kind)
+  // After a second confirmation, the other parts have begun already.
+  for (const kind of kindsOf(row))
+    if (requestPartOf(row, kind)?.state === 'pending') row = await startPart(deps, work, row, kind)
   if (kindsOf(row).includes('erasure')) return beginErasure(deps, work, row)
   const done = await conclude(work, row)
   return done.state === 'completed' && isOfItself(done) ? withoutEmail(work, done) : done

@@ -268,7 +268,7 @@ async function namedActors(
   row: RequestRow,
   now: Date,
 ) {
-  const actors = await actorsOf(row.id, now)
+  const actors = await actorsOf(db, row.id, now)
   const accountOf = (actor: string | null) => (actor?.startsWith('user:') ? actor.slice('user:'.length) : undefined)
   const accounts = [row.filedBy, ...actors.map(({ actor }) => actor)].flatMap((actor) => accountOf(actor) ?? [])
   const names = await people.namesOf(db.prisma, [...new Set(accounts)])
