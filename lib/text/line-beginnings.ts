@@ -43,7 +43,7 @@ interface Shared {
   isWhole: boolean
 }
 /** The beginning that two lines share, apart from numbers and the width of spaces, up to a sign that ends a beginning. */
-export function sharedBeginning(text: string, one: Span, other: Span): Shared {
+function sharedBeginning(text: string, one: Span, other: Span): Shared {
   const shared: Shared = { one: one.start, other: other.start, isWhole: false }
   let [a, b, isWord] = [one.start, other.start, false]
   let last = ''
@@ -100,7 +100,7 @@ const hasWord = /[\p{L}\p{N}]/u
 const mostBetween = 6
 
 /** A line of a text that contains something, with the end of what a program wrote at its beginning. */
-export interface LineWithBeginning extends Span {
+interface LineWithBeginning extends Span {
   /** The first sign that is not white space, and the exclusive end of the last one. */
   first: number
   last: number
