@@ -61,7 +61,7 @@ export interface ErasureOptions {
   addWords?(texts: readonly string[]): Promise<void>
   /** How often verification found residue in this run and sent it back. From 1 on, search every text instead of an index. */
   round?: number
-  /** The projects of the erased words, for a repeated search: the rows that name them may no longer exist. */
+  /** The projects of the erased words. The items of a page may not name them, and the rows that do may no longer exist. */
   projects?: readonly string[]
   /**
    * None of its items existed at planning, so missing items are not counted. On all other pages every item counts, because a crash may

@@ -186,6 +186,65 @@ describe.skipIf(!(await areStoresInstalled()))('names of an erased person in con
     expect(await read()).toBe('completed')
   }, 240_000)
 
+  it('removes it from names of properties and fields at once, and keeps every value', async () => {
+    const project = await madeProject(test)
+    const who = freshName()
+    const { id } = await writes(project, who.name)
+    const ascii = (text: string) =>
+      text.replaceAll(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    /** Values of others under names of the person, which would be equal without it. */
+    const made = (mark: string) => {
+      const values = [theirs(), theirs(), theirs(), theirs()]
+      const [first = '', second = '', third = '', fourth = ''] = values
+      const record = {
+        mark,
+        [who.name]: `${first} ${mark}`,
+        [who.name.toUpperCase()]: `${second} ${mark}`,
+        [`Notes about ${who.name}`]: { [`${who.last}, ${who.first}`]: [`${third} ${mark}`] },
+        note: `${fourth} für alle ${mark}`,
+      }
+      return { record, values }
+    }
+    type Made = ReturnType<typeof made>['record']
+    const places: Record<string, (mark: string, record: Made) => Promise<unknown>> = {
+      channel: (mark, notes) => writeThread(mark, theirs(), test.clock.now(), { notes }),
+      map: (mark, notes) => writeThread(mark, theirs(), test.clock.now(), { notes: new Map(Object.entries(notes)) }),
+      arguments: (mark, notes) => writeThread(mark, theirs(), test.clock.now(), { call: JSON.stringify(notes) }),
+      memory: (mark, value) => stores.remember(['memories', mark], 'one', { ...value, text: theirs() }),
+      episode: (mark, record) => writeGraph(project.groupId, mark, JSON.stringify(record), test.clock.now()),
+      python: (mark, record) => writeGraph(project.groupId, mark, ascii(JSON.stringify(record)), test.clock.now()),
+      string: (mark, record) => redis.set(`app:${mark}`, JSON.stringify(record)),
+      hash: (mark, record) =>
+        redis.hSet(
+          `app:${mark}`,
+          Object.fromEntries(Object.entries(record).map(([field, value]) => [field, JSON.stringify(value)])),
+        ),
+      list: (mark, record) => redis.rPush(`app:${mark}`, [JSON.stringify(record), mark]),
+      object: (mark, record) => stores.putObject(`uploads/${mark}.json`, JSON.stringify(record, null, 2)),
+      lines: (mark, record) =>
+        stores.putObject(`uploads/${mark}.jsonl`, `${JSON.stringify(record)}\n${JSON.stringify({ mark, n: 1 })}\n`),
+    }
+    const cases: { place: string; mark: string; values: string[] }[] = []
+    for (const [place, write] of Object.entries(places)) {
+      const mark = `m${crypto.randomUUID()}`
+      const { record, values } = made(mark)
+      await write(mark, record)
+      cases.push({ place, mark, values })
+    }
+    const receiptId = await erased(project, id)
+    const after = await everything()
+    const left: string[] = []
+    const lost: string[] = []
+    for (const { place, mark, values } of cases) {
+      const text = contentOf(after, mark)
+      if (text.toLowerCase().includes(who.last.toLowerCase())) left.push(place)
+      lost.push(...values.filter((value) => !text.includes(value)).map((value) => `${place}: ${value}`))
+    }
+    expect({ left, lost }).toEqual({ left: [], lost: [] })
+    const { stores: lines } = await receiptOf(receiptId)
+    expect(lines.every(({ residue }: { residue: number }) => residue === 0)).toBe(true)
+  }, 240_000)
+
   it('is erased by a complete reading where it is older than the erasure, and listed elsewhere', async () => {
     const project = await madeProject(test)
     const who = freshName()

@@ -22,6 +22,12 @@ const keys: Record<ThreadTable, readonly string[]> = {
   checkpoint_blobs: ['thread_id', 'checkpoint_ns', 'channel', 'version'],
   checkpoint_writes: ['thread_id', 'checkpoint_ns', 'checkpoint_id', 'task_id', 'idx'],
 }
+/** Further columns that an application may give names with words of people. JavaScript's tables have no paths of tasks. */
+const named: Record<ThreadTable, readonly string[]> = {
+  checkpoints: [],
+  checkpoint_blobs: [],
+  checkpoint_writes: ['channel', 'task_path'],
+}
 const rowsAtOnce = 500
 const bytesAtOnce = 4 * 1024 * 1024
 /** Maximum size of a value in bytes. Larger ones are counted as unread. */
@@ -35,6 +41,7 @@ const Cursor = z.union([
 type StoredRow = Record<string, unknown> & {
   thread: string
   key: string[]
+  names: string[]
   size: number
   type: string | null
   blob: Uint8Array | null
@@ -57,11 +64,12 @@ function pageSql(shape: CheckpointSchema, table: ThreadTable, isFirst: boolean, 
     : 'coalesce(octet_length(t.blob), 0)'
   const bounded = (value: string) => `CASE WHEN size <= ${maxRead} THEN ${value} END`
   const type = has(shape, table, 'type') ? 't.type' : "'json'"
-  return `SELECT thread, key, size, type,
+  const names = named[table].flatMap((column) => (has(shape, table, column) ? [`t."${column}"::text`] : []))
+  return `SELECT thread, key, names, size, type,
       ${isState ? 'NULL::bytea' : bounded('blob')} AS blob,
       ${isState ? bounded('checkpoint::text') : 'NULL'} AS checkpoint, ${isState ? bounded('metadata::text') : 'NULL'} AS metadata
     FROM (SELECT *, sum(size) OVER (ORDER BY at) - size AS before FROM (
-      SELECT t.thread_id AS thread, ARRAY[${key.map((column) => `${column}::text`).join(', ')}] AS key, ${size}::int AS size, ${type} AS type,
+      SELECT t.thread_id AS thread, ARRAY[${key.map((column) => `${column}::text`).join(', ')}] AS key, ARRAY[${names.join(', ')}]::text[] AS names, ${size}::int AS size, ${type} AS type,
         ${isState ? 't.checkpoint, t.metadata' : 't.blob'}, row_number() OVER (ORDER BY ${key.join(', ')}) AS at
       FROM ${qualifiedTable(shape, table)} t ${from} ORDER BY ${key.join(', ')} LIMIT ${rowsAtOnce}) AS page) AS sized
     WHERE before < ${bytesAtOnce} ORDER BY at`
@@ -82,8 +90,8 @@ function* stringsIn(value: unknown): Generator<string> {
 
 /** The texts of a row, as decoded strings and as stored, and why parts of it cannot be read. */
 function textsOf(row: StoredRow): { texts: string[]; unread: UnreadReason | undefined } {
-  if (row.size > maxRead) return { texts: row.key, unread: 'large' }
-  const texts = [row.key.join('\n')]
+  if (row.size > maxRead) return { texts: [...row.key, ...row.names], unread: 'large' }
+  const texts = [[...row.key, ...row.names].join('\n')]
   const stored = row.blob ? Buffer.from(row.blob.buffer, row.blob.byteOffset, row.blob.byteLength).toString('utf8') : ''
   texts.push(...[stored, row.checkpoint ?? '', row.metadata ?? ''].filter((text) => text !== ''))
   try {

@@ -257,6 +257,64 @@ describe('withoutId and isNaming', () => {
   })
 })
 
+describe('rewriteValue reads neighboring strings together', () => {
+  const names = ['Maria Probe', 'Probe Maria']
+  const runsIn = (one: string) =>
+    names.flatMap((name, run) =>
+      [...one.matchAll(RegExp(name, 'gi'))].map(({ index }) => ({ run, start: index, end: index + name.length })),
+    )
+  const words: NonNullable<ThreadSearchTerms['words']> = {
+    runsIn,
+    isName: () => true,
+    including: () => words,
+    explained: async () => new Set(),
+    remaining: async () => new Set(),
+  }
+  const rest = (value: unknown) => rewritten(value, 'state', { ids: [], texts: [], words }).value
+  const map = (entries: unknown) => ({ lc: 2, type: 'constructor', id: ['Map'], args: [entries] })
+  it.each<[string, unknown, unknown]>([
+    ['names in a list', ['Maria Probe', 'MARIA PROBE', 'Otto'], ['Otto']],
+    ['a name that is divided', ['Maria', 'Probe', 'Otto'], ['Otto']],
+    ['a name beside a divided one', ['see Maria Probe', 'Maria', 'Otto'], ['see', 'Otto']],
+    ['markup beside a divided name', ['<p>Maria Probe</p> is', 'Otto Maria', 'Probe'], ['<p>[erased]</p> is', 'Otto']],
+    [
+      'keys of a map',
+      map([
+        ['Maria Probe', 'blue'],
+        ['MARIA PROBE', 'red'],
+      ]),
+      map([
+        ['[erased]', 'blue'],
+        ['[erased] 2', 'red'],
+      ]),
+    ],
+    [
+      'keys and values of a map',
+      map([
+        ['is Maria', 'Probe or blue'],
+        ['b', 'red'],
+      ]),
+      map([
+        ['is', 'or blue'],
+        ['b', 'red'],
+      ]),
+    ],
+  ])('%s', (_, before, after) => {
+    const trimmed = JSON.stringify(rest(before)).replaceAll(/" | "/g, '"')
+    expect(JSON.parse(trimmed)).toEqual(after)
+  })
+  it('every name stays distinct when 2,000 become equal', () => {
+    const cases = Array.from({ length: 2_000 }, (_, n) =>
+      Array.from('maria probe', (letter, at) => ((n >> at) % 2 ? letter.toUpperCase() : letter)).join(''),
+    )
+    const distinct = [...new Set(cases)]
+    expect(distinct.length).toBeGreaterThan(1_000)
+    const after = Object.keys(rest(Object.fromEntries(distinct.map((name, n) => [name, n]))) as object)
+    expect(after[0]).toBe('[erased]')
+    expect(after.at(-1)).toBe(`[erased] ${distinct.length}`)
+  })
+})
+
 it('formsOf returns the text unescaped and escaped, also with ASCII only', () => {
   const python = JSON.stringify(text).replace('—', '\\u2014').replace('ü', '\\u00fc').slice(1, -1)
   expect(formsOf(text)).toEqual(expect.arrayContaining([text, JSON.stringify(text).slice(1, -1), python]))

@@ -1,4 +1,5 @@
 import { leavesTogether, type PieceSpan, runsAcross, type StringLeaf, withoutSpans } from '#lib/stores/virtual-texts.ts'
+import { freeNames } from '#lib/text/layer.ts'
 import { isConstructed, isPlainObject, type JsonObject, type MessageFacts, messageIn } from './messages.ts'
 import { PackedBytes, PackedExtension, PackedNumber } from './msgpack-values.ts'
 import { isDistinctiveText, isGenerated, placeholder, withoutId, withoutRuns } from './search-strings.ts'
@@ -70,8 +71,9 @@ interface Walk {
 }
 
 /**
- * Reads the strings of a value together, such as the tokens of a model, and returns what remains of each string with erased words. Strings
- * in messages of remaining authors, and in messages that are erased, do not change.
+ * Reads the strings of a value together, such as the tokens of a model, and returns what remains of each string with erased words: also
+ * without those that it contains alone, because the half of a name would no longer be found. Strings in messages of remaining authors, and in
+ * messages that are erased, do not change.
  */
 function restsAcross(value: unknown, erasedThreads: ErasedThreads): Map<object, Map<string | number, string>> {
   const spans = new Map<StringLeaf<MessageFacts | undefined>, PieceSpan[]>()
@@ -88,7 +90,10 @@ function restsAcross(value: unknown, erasedThreads: ErasedThreads): Map<object, 
   }
   const rests = new Map<object, Map<string | number, string>>()
   for (const [{ container, key, text }, cuts] of spans) {
-    const rest = withoutSpans(text, cuts)
+    const own = erasedThreads.runsIn(text)
+    // Encoded words are cut in their encoding first. The next round reads what remains.
+    if (own.some(({ view }) => view)) continue
+    const rest = withoutSpans(text, [...cuts, ...own])
     rests.set(container, (rests.get(container) ?? new Map()).set(key, /[\p{L}\p{N}]/u.test(rest) ? rest : ''))
   }
   return rests
@@ -146,13 +151,18 @@ function listOf(walk: Walk, items: readonly unknown[], made: readonly unknown[])
 function rewrittenCollection(walk: Walk, record: JsonObject): unknown {
   const [content] = Array.isArray(record.args) ? record.args : []
   if (isConstructed(record, /^Map$/) && Array.isArray(content)) {
-    const taken = new Set<unknown>(content.map((entry: unknown) => (Array.isArray(entry) ? entry[0] : undefined)))
+    const taken = new Set<unknown>(content.flatMap((entry: unknown) => (Array.isArray(entry) ? [entry[0]] : [])))
+    const freeName = freeNames((name) => taken.has(name))
     const entries = content.flatMap((entry: unknown) => {
       if (!Array.isArray(entry)) return [entry]
-      const [made, item] = [rewritten(walk, entry[0], '', false), rewritten(walk, entry[1], String(entry[0]), false)]
-      let key = made
+      const part = (at: 0 | 1, name: string): unknown => {
+        const rest = walk.across.get(entry)?.get(at)
+        if (rest === undefined) return rewritten(walk, entry[at], name, false)
+        return changed(walk, rest === '' && at === 0 ? placeholder : rewrittenText(walk, rest, false))
+      }
+      const [made, item] = [part(0, ''), part(1, String(entry[0]))]
       // A cut key may equal another one.
-      for (let n = 2; typeof made === 'string' && made !== entry[0] && taken.has(key); n++) key = `${made} ${n}`
+      const key = typeof made === 'string' && made !== entry[0] ? freeName(made) : made
       taken.add(key)
       if (key === entry[0] && item === entry[1]) return [entry]
       return key === deleted || item === deleted ? [] : [madeOf(walk, entry, [key, item])]
@@ -171,13 +181,6 @@ function rewrittenCollection(walk: Walk, record: JsonObject): unknown {
 const isAboutIt = ({ erasedThreads }: Walk, key: string): boolean =>
   erasedThreads.forms.some((form) => key.includes(form)) ||
   erasedThreads.ids.values().some((id) => isGenerated(id) && key.includes(id))
-function freeKey({ erasedThreads }: Walk, key: string, isTaken: (name: string) => boolean): string {
-  const plain = cut(key, erasedThreads)
-  let free = plain
-  for (let n = 2; isTaken(free); n++) free = `${plain} ${n}`
-  return free
-}
-
 /** Keeps the words of a remaining author's message, even if an erased author wrote the same, and removes erased ids from it. */
 function rewrittenRemaining(walk: Walk, record: JsonObject, { id, text }: MessageFacts): unknown {
   if (id !== undefined && walk.erasedThreads.isQuoting(text)) walk.how.onMention?.(id)
@@ -201,8 +204,8 @@ function rewrittenObject(walk: Walk, record: JsonObject, isOfDerived: boolean): 
   const special = rewrittenCollection(walk, record)
   if (special !== undefined) return special
   const made: [string, unknown][] = []
-  const renamed = new Set<string>()
-  const isTaken = (name: string) => Object.hasOwn(record, name) || renamed.has(name)
+  const taken = new Set(Object.keys(record))
+  const freeName = freeNames((name) => taken.has(name))
   let isSame = true
   const isConstructor = record.type === 'constructor'
   for (const [key, item] of Object.entries(record)) {
@@ -220,8 +223,8 @@ function rewrittenObject(walk: Walk, record: JsonObject, isOfDerived: boolean): 
     // A Send whose argument was erased is removed.
     if (result === deleted && key === 'args' && typeof record.node === 'string') return changed(walk, deleted)
     if (isNamed || result !== item) isSame = false
-    const name = isNamed ? changed(walk, freeKey(walk, key, isTaken)) : key
-    if (isNamed) renamed.add(name)
+    const name = isNamed ? changed(walk, freeName(cut(key, walk.erasedThreads))) : key
+    taken.add(name)
     made.push([name, result === deleted ? emptied(walk, key) : result])
   }
   return isSame ? record : madeOf(walk, record, Object.fromEntries(made))
@@ -280,8 +283,29 @@ function withHuman(walk: Walk, before: unknown, after: unknown, id: string): unk
 const originIn = ({ origins }: Walk, one: unknown): object | undefined =>
   typeof one === 'object' && one !== null ? origins.get(one) : undefined
 
+/** Rounds after which words that several strings contain together are given up. The thread is not changed then. */
+const maxRounds = 4
+
 /** Rewrites the parsed value of a channel, an input or metadata. It does not modify the value itself. @throws Unreadable */
 export function rewriteValue(value: unknown, name: string, how: Rewriting): RewrittenValue {
+  let made = rewriteOnce(value, name, how)
+  for (let round = 1; made.isChanged && round < maxRounds; round++) {
+    if (restsAcross(made.value, how.erasedThreads).size === 0) break
+    const before = made
+    const next = rewriteOnce(before.value, name, how)
+    if (!next.isChanged) break
+    made = {
+      ...next,
+      originOf(one) {
+        const known = next.originOf(one)
+        return known ? (before.originOf(known) ?? known) : before.originOf(one)
+      },
+    }
+  }
+  return made
+}
+
+function rewriteOnce(value: unknown, name: string, how: Rewriting): RewrittenValue {
   const progress = { isChanged: false }
   const walk: Walk = {
     how,

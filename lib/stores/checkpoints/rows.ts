@@ -87,6 +87,9 @@ export interface ThreadRow {
   channel: string
   /** Empty outside checkpoint_blobs. */
   version: string
+  /** Empty outside checkpoint_writes. JavaScript's tables have no paths. */
+  task: string
+  taskPath: string
   type: string | null
   blob: Uint8Array | null
   /** JSON; only in `checkpoints`. */
@@ -114,7 +117,7 @@ export async function* threadRows(
     } ${lock}`
     const column = (name: string, otherwise: string) => (has(shape, table, name) ? name : otherwise)
     const rowsSql = `SELECT ctid::text AS at, checkpoint_ns AS ns, ${column('checkpoint_id', "''")} AS "checkpointId", ${column('channel', "''")} AS channel,
-      ${column('version', "''")} AS version, type, ${column('blob', 'NULL::bytea')} AS blob,
+      ${column('version', "''")} AS version, ${column('task_id', "''")} AS task, ${column('task_path', "''")} AS "taskPath", type, ${column('blob', 'NULL::bytea')} AS blob,
       ${column('checkpoint', 'NULL::text')}::text AS checkpoint, ${column('metadata', 'NULL::text')}::text AS metadata
       FROM ${place} WHERE ctid = ANY($1::tid[]) AND thread_id = $2`
     const places = await ask<{ at: string; size: number }>(statementName(placesSql), placesSql, [thread])

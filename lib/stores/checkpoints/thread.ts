@@ -210,12 +210,14 @@ async function rewriteRow(
 }
 
 /** Every text of a row, whatever its meaning: bytes that are not text separate words. */
-const rawTexts = ({ blob, checkpoint, metadata, channel, ns }: ThreadRow): string[] => [
+const rawTexts = ({ blob, checkpoint, metadata, channel, ns, task, taskPath }: ThreadRow): string[] => [
   ...(blob === null ? [] : [Buffer.from(blob.buffer, blob.byteOffset, blob.byteLength).toString('utf8')]),
   checkpoint ?? '',
   metadata ?? '',
   channel,
   ns,
+  task,
+  taskPath,
 ]
 /** Runs that span several strings of a row, such as the tokens of a model. */
 function runsAcrossRow({ table, blob, type, checkpoint, metadata }: ThreadRow, words: Pick<TextSearch, 'runsIn'>) {

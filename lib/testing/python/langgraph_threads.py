@@ -4,6 +4,7 @@ It calls a tool with the user's words, sends the call to a node (Send), runs a s
 words in channels of every kind that the serializer has an extension for, and asks a person before it answers (interrupt).
 """
 
+import json
 import operator
 from collections import deque
 from dataclasses import dataclass
@@ -17,13 +18,14 @@ from uuid import UUID
 import numpy
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph.channels.delta import DeltaChannel
+from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.graph.message import _messages_delta_reducer
 from langgraph.store.postgres import PostgresStore
-from langgraph.types import Command, Send, interrupt
+from langgraph.types import Command, Interrupt, Send, interrupt
 from pydantic import BaseModel
 from pydantic.v1 import BaseModel as OldModel
 from serving import serve
@@ -264,6 +266,73 @@ def unpacked(data: str) -> str:
     return repr(JsonPlusSerializer().loads_typed(("msgpack", bytes.fromhex(data))))
 
 
+def places_of(name: str, other: str) -> dict[str, Any]:
+    """Values of a state with a name of a person, beside words of others, of every kind that the serializer has an extension for."""
+    both = f"{other}. {name} called."
+    return {
+        "string": both,
+        "key": {name: other, "of": other},
+        "two keys": {name: other, name.upper(): f"also {other}", "[erased]": f"and {other}"},
+        "key of a tuple": {(name, 1): other},
+        "list": [other, name, both],
+        "tuple": (other, name, both),
+        "set": {other, name},
+        "frozenset": frozenset([other, name]),
+        "deque": deque([other, name]),
+        "model": Note(about=both),
+        "old model": OldNote(about=both),
+        "case": Case(opened=name, words=[both]),
+        "pair": Pair(both, 7),
+        "bytes": both.encode(),
+        "array": numpy.array([both, other]),
+        "path": {"at": Path(f"/home/{name}/notes"), "of": other},
+        "json": json.dumps({name: other, "of": both}),
+        "json in unicode": json.dumps({name: other, "of": both}, ensure_ascii=False),
+        "repr": repr({name: other, "of": both}),
+        "fields": {"first": name.split(" ")[0], "last": name.split(" ")[-1], "of": other},
+        "message": AIMessage(both, name=name.replace(" ", "_"), additional_kwargs={name: other}),
+        "call": AIMessage("", tool_calls=[{"id": "1", "name": "find", "args": {name: other, "who": name}}]),
+        "send": Send("find", {"who": name, "of": other, name: other}),
+    }
+
+
+def write_named(url: str, cases: list[list[str]]) -> None:
+    with PostgresSaver.from_conn_string(url) as saver:
+        for case in cases:
+            put_named(saver, *case)
+
+
+def put_named(saver: PostgresSaver, thread: str, place: str, name: str, other: str) -> None:
+    """Writes a checkpoint with a name in one place, as the runtime of LangGraph does."""
+    value = places_of(name, other).get(place)
+    values = {"said": other} if value is None else {"said": thread, "place": value}
+    if place == "channel":
+        values = {"said": thread, name: other}
+    checkpoint = {**empty_checkpoint(), "channel_values": values, "channel_versions": {one: "1" for one in values}}
+    space = f"researcher:{name}" if place == "namespace" else ""
+    config = {"configurable": {"thread_id": thread, "checkpoint_ns": space}}
+    metadata: dict[str, Any] = {"source": "loop", "step": 1, "parents": {}}
+    if place == "metadata":
+        metadata["who"] = f"{other} {name}"
+    if place == "key of metadata":
+        metadata[name] = other
+    stored = saver.put(config, checkpoint, metadata, checkpoint["channel_versions"])
+    if place == "write":
+        saver.put_writes(stored, [("notes", f"{other} {name}")], "task")
+    elif place == "key of a write":
+        saver.put_writes(stored, [("notes", {name: other})], "task")
+    elif place == "channel of a write":
+        saver.put_writes(stored, [(name, other)], "task")
+    elif place == "path of a task":
+        saver.put_writes(stored, [("notes", other)], "task", f"~__pregel_pull, {name}")
+    elif place == "id of a task":
+        saver.put_writes(stored, [("notes", other)], f"task of {name}")
+    elif place == "error":
+        saver.put_writes(stored, [("__error__", ValueError(f"{other} {name}"))], "task")
+    elif place == "interrupt":
+        saver.put_writes(stored, [("__interrupt__", [Interrupt(value={"ask": f"{other} {name}", name: other})])], "task")
+
+
 def remember(url: str, items: list[list]) -> None:
     with PostgresStore.from_conn_string(url) as store:
         store.setup()
@@ -292,6 +361,7 @@ serve(
         "resume": resume,
         "fork": fork,
         "history": history,
+        "write_named": write_named,
         "packed": packed,
         "unpacked": unpacked,
         "remember": remember,

@@ -154,7 +154,7 @@ async function eraseNextPage(
   const key = `${runId}:${dataSource.name}:${page.page}:${run.planId}`
   const words = needsWords(dataSource) ? await deps.words.of(tx, runId) : undefined
   // In a repeated round the rows may be gone, and a page does not have the search terms of the other pages.
-  const projects = words && run.rounds > 0 ? await deps.words.projectsOf(tx, runId) : undefined
+  const projects = words ? await deps.words.projectsOf(tx, runId) : undefined
   const options: ErasureOptions = {
     key,
     redacts: run.redacts,

@@ -439,6 +439,7 @@ async function residueOfCheckpoints(
   items: readonly string[],
   now: Date,
   words: ErasedWords | undefined,
+  further: readonly string[] = [],
 ): Promise<number> {
   const part = 'part' in scope ? scope.part : undefined
   const message = part?.kind === 'message' ? part : undefined
@@ -466,8 +467,12 @@ async function residueOfCheckpoints(
     }),
     { longest: longestSearch },
   )
-  const wordsIn = await threadWordSearches({ words, rows: found.rows, threads: [...rest.keys()], scope, now }, (run) =>
-    db.transaction(run),
+  const sought = memoriesSought(items, part)
+  // Without its project, the erased person's own name would count as the name of a person in another project.
+  const projects = [...new Set([...sought.projects, ...further])]
+  const wordsIn = await threadWordSearches(
+    { words, rows: found.rows, threads: [...rest.keys()], scope, projects, now },
+    (run) => db.transaction(run),
   )
   const left = await store.residue(
     [...rest].map(([thread, wanted]) => ({
@@ -481,7 +486,6 @@ async function residueOfCheckpoints(
       ...wordsIn(null),
     })),
   )
-  const sought = memoriesSought(items, part)
   const memoriesLeft = await residueOfMemories(
     { db, store },
     sought,
@@ -617,7 +621,7 @@ export function checkpointsDataSource(deps: CheckpointsSourceDeps): DataSource {
       const theirs = await projectsOf(tx, threads)
       return wholes.filter((item) => theirs.has(parseItem(item).thread ?? ''))
     },
-    residue: (scope, items, now, words) => residueOfCheckpoints(deps, scope, items, now, words),
+    residue: (scope, items, now, words, projects) => residueOfCheckpoints(deps, scope, items, now, words, projects),
     read: checkpointReader(deps),
   }
 }
