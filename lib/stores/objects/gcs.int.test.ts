@@ -42,6 +42,29 @@ describe.skipIf(!isInstalled('gcs'))('with a Google Cloud Storage server', () =>
   objectsSuite('Google Cloud Storage with versions', () => bedOf(`with-versions-${run}`, true))
   objectsSuite('Google Cloud Storage without versions', () => bedOf(`without-versions-${run}`, false))
 
+  it('replace gives other texts to metadata and headers, and keeps every value', async () => {
+    const bucket = `described-${run}`
+    await storage.createBucket(bucket)
+    const store = storeOf(bucket)
+    const metadata = { 'Maria Probe': 'x', who: 'for Maria Probe', kept: 'y' }
+    const contentDisposition = 'attachment; filename="Maria Probe.txt"'
+    await storage
+      .bucket(bucket)
+      .file('one')
+      .save('content', {
+        resumable: false,
+        metadata: { metadata, contentDisposition, contentType: 'text/plain' },
+      })
+    const before = await store.read('one', 100)
+    const texts = new Map((before?.described ?? []).map((text) => [text, text.replace('Maria Probe', 'erased')]))
+    expect(await store.replace('one', { state: before?.state ?? '' }, Buffer.from('content'), texts)).toBe(true)
+    const after = await store.read('one', 100)
+    expect(after?.bytes?.toString()).toBe('content')
+    expect(after?.described.toSorted()).toEqual(before?.described.map((text) => texts.get(text)).toSorted())
+    expect(after?.described.join()).not.toContain('Maria')
+    await store.close()
+  })
+
   it('a missing bucket is reported as down and unavailable and never as empty', async () => {
     const store = storeOf('no-such-bucket')
     expect(await store.state()).toMatchObject({ state: 'down', detail: '404' })

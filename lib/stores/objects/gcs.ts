@@ -5,7 +5,7 @@ import { type Bucket, Storage } from '@google-cloud/storage'
 import { Problem } from '#lib/kernel/problem.ts'
 import { type StoreRefusal, unusableStore } from '#lib/kernel/store-refusal.ts'
 import { bytesUpTo, checkKey, forEach, inKeyOrder, isAskable, isObjectKey } from './keys.ts'
-import type { ObjectStore, ObjectVersion } from './objects.ts'
+import { type DescribedTexts, describedAnew, type ObjectStore, type ObjectVersion } from './objects.ts'
 
 export interface GcsAddress {
   bucket: string
@@ -178,7 +178,10 @@ async function readObject(bucket: Bucket, key: string, max: number, version: str
       state: generation,
       mediaType: metadata.contentType,
       bytes: isLarge ? undefined : await bytesUpTo(stream, max),
-      described: Object.entries(metadata.metadata ?? {}).flatMap(([name, value]) => [name, String(value)]),
+      described: [
+        ...Object.entries(metadata.metadata ?? {}).flatMap(([name, value]) => [name, String(value)]),
+        ...[metadata.contentDisposition, metadata.contentType].filter((text) => text !== undefined),
+      ],
     }
   } catch (error) {
     if (gcsErrorName(error) === '404') return undefined
@@ -187,21 +190,29 @@ async function readObject(bucket: Bucket, key: string, max: number, version: str
 }
 
 /** Returns false if the newest version is not `state`. */
-async function replaceObject(bucket: Bucket, key: string, state: string, bytes: Uint8Array): Promise<boolean> {
+async function replaceObject(
+  bucket: Bucket,
+  key: string,
+  state: string,
+  bytes: Uint8Array,
+  texts: DescribedTexts = new Map(),
+): Promise<boolean> {
   try {
     const before = await generationsOf(bucket, key)
     const [known] = await patiently(() => bucket.file(key, { generation: state }).getMetadata())
     const { contentType, contentEncoding, contentLanguage, contentDisposition, cacheControl, metadata } = known
+    const anew = (text: string) => texts.get(text) ?? text
+    const described = Object.entries(metadata ?? {}).map(([name, value]) => [name, String(value)] as const)
     await bucket.file(key).save(bytes, {
       resumable: false,
       preconditionOpts: { ifGenerationMatch: state },
       metadata: {
-        ...(contentType !== undefined && { contentType }),
+        ...(contentType !== undefined && { contentType: anew(contentType) }),
         ...(contentEncoding !== undefined && { contentEncoding }),
         ...(contentLanguage !== undefined && { contentLanguage }),
-        ...(contentDisposition !== undefined && { contentDisposition }),
+        ...(contentDisposition !== undefined && { contentDisposition: anew(contentDisposition) }),
         ...(cacheControl !== undefined && { cacheControl }),
-        ...(metadata !== undefined && { metadata }),
+        ...(metadata !== undefined && { metadata: Object.fromEntries(describedAnew(described, texts)) }),
       },
     })
     for (const { generation } of before) await eraseGeneration(bucket, key, generation)
@@ -265,9 +276,9 @@ export function gcsObjects({ bucket: name, endpoint }: GcsAddress): ObjectStore 
     async read(key, max, version) {
       return isAskable(key) ? readObject(bucket, key, max, version) : undefined
     },
-    async replace(key, { state }, bytes) {
+    async replace(key, { state }, bytes, texts) {
       checkKey(key)
-      return replaceObject(bucket, key, state, bytes)
+      return replaceObject(bucket, key, state, bytes, texts)
     },
     async eraseVersions(key, versions) {
       if (!isAskable(key)) return

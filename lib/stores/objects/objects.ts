@@ -19,8 +19,28 @@ export interface ObjectContent {
   mediaType: string | undefined
   /** Undefined if the object is larger than the requested maximum. */
   bytes: Buffer | undefined
-  /** Names and values of user metadata and tags. */
+  /** Names and values of user metadata and tags, and the file name of a download. */
   described: string[]
+}
+
+/** Other texts for names and values of metadata and tags. */
+export type DescribedTexts = ReadonlyMap<string, string>
+/**
+ * Renames and replaces entries. Names that become equal are numbered, so that every value remains. The number follows a hyphen, because names
+ * of metadata are names of headers.
+ */
+export function describedAnew(
+  entries: readonly (readonly [string, string])[],
+  texts: DescribedTexts,
+): [string, string][] {
+  const taken = new Set(entries.map(([name]) => name))
+  return entries.map(([before, value]) => {
+    const given = texts.get(before) ?? before
+    let name = given
+    for (let n = 2; name !== before && taken.has(name); n++) name = `${given}-${n}`
+    taken.add(name)
+    return [name, texts.get(value) ?? value]
+  })
 }
 
 /**
@@ -51,9 +71,9 @@ export interface ObjectStore {
   read(key: string, max: number, version?: string): Promise<ObjectContent | undefined>
   /**
    * Stores new bytes with the content type, metadata and tags of the newest version, then removes the previous versions. If the newest
-   * version is not the one that was read, it changes nothing and returns false.
+   * version is not the one that was read, it changes nothing and returns false. `texts`: other texts for metadata and tags.
    */
-  replace(key: string, was: Pick<ObjectContent, 'state'>, bytes: Buffer): Promise<boolean>
+  replace(key: string, was: Pick<ObjectContent, 'state'>, bytes: Buffer, texts?: DescribedTexts): Promise<boolean>
   /** Removes these versions of a key and no others. */
   eraseVersions(key: string, versions: readonly string[]): Promise<void>
   /** Keys with this prefix that have any version, in byte order, after `after`. */

@@ -94,6 +94,52 @@ describe.skipIf(!isInstalled('s3'))('with an S3 server', () => {
       await store.close()
     })
 
+    it('replace gives other texts to metadata, tags and headers, keeps every value, and retains the rest', async () => {
+      const Bucket = `described-${run}`
+      await client.send(new CreateBucketCommand({ Bucket }))
+      const store = storeOf(Bucket)
+      const about = {
+        Metadata: { 'maria-probe': 'x', 'probe-maria': 'z', who: 'for Maria Probe', kept: 'y' },
+        Tagging: 'Maria+Probe=1&Probe+Maria=2&team=red',
+        ContentDisposition: 'attachment; filename="Maria Probe.txt"',
+        ContentType: 'text/plain',
+      }
+      await client.send(new PutObjectCommand({ Bucket, Key: 'one', Body: 'content', ...about }))
+      const before = await store.read('one', 100)
+      expect(before?.described).toEqual(expect.arrayContaining([about.ContentDisposition, 'text/plain', 'Maria Probe']))
+      const texts = new Map(
+        (before?.described ?? []).flatMap((text) => {
+          const rest = text.replace(/maria.probe|probe.maria/i, 'erased')
+          return rest === text ? [] : [[text, rest] as const]
+        }),
+      )
+      expect(await store.replace('one', { state: before?.state ?? '' }, Buffer.from('content'), texts)).toBe(true)
+      const after = await store.read('one', 100)
+      expect(after?.bytes?.toString()).toBe('content')
+      expect(after?.mediaType).toBe('text/plain')
+      expect(after?.described.toSorted()).toEqual(
+        [
+          'erased',
+          'x',
+          'erased-2',
+          'z',
+          'who',
+          'for erased',
+          'kept',
+          'y',
+          'erased',
+          '1',
+          'erased-2',
+          '2',
+          'team',
+          'red',
+        ]
+          .concat('attachment; filename="erased.txt"', 'text/plain')
+          .toSorted(),
+      )
+      await store.close()
+    })
+
     it.each([
       ['a missing bucket', () => storeOf('no-such-bucket'), 'NoSuchBucket', 'missing'],
       [

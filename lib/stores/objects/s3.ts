@@ -12,7 +12,7 @@ import {
   UploadPartCommand,
 } from '@aws-sdk/client-s3'
 import { bytesUpTo, checkKey, inKeyOrder, isAskable, isObjectKey } from './keys.ts'
-import type { ObjectStore } from './objects.ts'
+import { type DescribedTexts, describedAnew, type ObjectStore } from './objects.ts'
 import { asS3Problem, bytesOrProblem, orProblem, refusedVersions, s3ErrorName } from './s3-errors.ts'
 import {
   distinctKeys,
@@ -110,7 +110,11 @@ export async function readVersion(
       state: found.ETag ?? '',
       mediaType: found.ContentType,
       bytes,
-      described: [...Object.entries(found.Metadata ?? {}).flat(), ...tags.flatMap(({ Key, Value }) => [Key, Value])],
+      described: [
+        ...Object.entries(found.Metadata ?? {}).flat(),
+        ...tags.flatMap(({ Key, Value }) => [Key, Value]),
+        ...[found.ContentDisposition, found.ContentType].filter((text) => text !== undefined),
+      ],
     }
   } catch (error) {
     if (unreadable.test(s3ErrorName(error))) return undefined
@@ -210,6 +214,7 @@ export async function putUnchanged(
   key: string,
   bytes: Buffer,
   etag: string,
+  texts: DescribedTexts = new Map(),
 ): Promise<string | undefined> {
   const { client, bucket } = at
   const about = { Bucket: bucket, Key: key }
@@ -217,16 +222,18 @@ export async function putUnchanged(
   if (head.ETag !== etag) return undefined
   const { ContentType, ContentEncoding, ContentLanguage, ContentDisposition, CacheControl, Metadata, StorageClass } =
     head
-  const tags = (await tagsOf(at, key, undefined)).map(({ Key, Value }) => [Key, Value])
+  const stored = (await tagsOf(at, key, undefined)).map(({ Key, Value }) => [Key, Value] as const)
+  const tags = describedAnew(stored, texts)
+  const anew = (text: string) => texts.get(text) ?? text
   const input = {
     ...about,
     Body: bytes,
-    ...(ContentType !== undefined && { ContentType }),
+    ...(ContentType !== undefined && { ContentType: anew(ContentType) }),
     ...(ContentEncoding !== undefined && { ContentEncoding }),
     ...(ContentLanguage !== undefined && { ContentLanguage }),
-    ...(ContentDisposition !== undefined && { ContentDisposition }),
+    ...(ContentDisposition !== undefined && { ContentDisposition: anew(ContentDisposition) }),
     ...(CacheControl !== undefined && { CacheControl }),
-    ...(Metadata !== undefined && { Metadata }),
+    ...(Metadata !== undefined && { Metadata: Object.fromEntries(describedAnew(Object.entries(Metadata), texts)) }),
     ...(StorageClass !== undefined && { StorageClass }),
     ...(tags.length > 0 && { Tagging: new URLSearchParams(tags).toString() }),
   }
@@ -277,11 +284,11 @@ export function s3Objects(address: S3Address): ObjectStore {
       return (await orProblem(sweepKeys(at, keys))).length
     },
     read: async (key, max, version) => (isAskable(key) ? readVersion(at, key, max, version) : undefined),
-    async replace(key, { state }, bytes) {
+    async replace(key, { state }, bytes, texts) {
       checkKey(key)
       try {
         const before = await versionsOf(at, key)
-        const written = await putUnchanged(at, key, bytes, state)
+        const written = await putUnchanged(at, key, bytes, state, texts)
         if (written === undefined) return false
         const old = before.filter(({ versionId }) => versionId !== undefined && versionId !== written)
         const refusals = await removeVersions(at, old)

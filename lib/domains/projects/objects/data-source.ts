@@ -334,7 +334,7 @@ function eraser(objects: ObjectsSourcePorts['objects'], sought: ObjectSearch, ru
         await objects.put(notePrefix(run) + note, nothing(), { mediaType: 'text/plain' })
         notes.add(note)
       }
-      if (await objects.replace(key, cut, cut.bytes)) done.cut.add(label)
+      if (await objects.replace(key, cut, cut.bytes, cut.texts)) done.cut.add(label)
       else if (tries < maxTries) {
         // The object was changed concurrently: read it and decide again.
         const again = await objectDecider(objects, sought).judged(key)

@@ -1,6 +1,6 @@
 import { memoize } from '#lib/kernel/memoize.ts'
 import { searchStringsOf } from '#lib/stores/cache/search-strings.ts'
-import type { ObjectStore } from '#lib/stores/objects/objects.ts'
+import type { DescribedTexts, ObjectStore } from '#lib/stores/objects/objects.ts'
 import { type Chosen, isDistinctiveKey } from '../cache/rules.ts'
 import { isInKeySpace, type KeySpace } from '../key-space.ts'
 import { type Ownership, readable } from '../values/readable.ts'
@@ -27,8 +27,8 @@ export interface ObjectFinding {
   key: string
   found: 'pointer' | 'text'
   verdict: 'deleted' | 'cut' | 'retained'
-  /** For `cut`: the new content, and the version that was read. */
-  cut?: { state: string; bytes: Buffer }
+  /** For `cut`: the new content, other texts for metadata and tags, and the version that was read. */
+  cut?: { state: string; bytes: Buffer; texts: DescribedTexts }
   /** Former versions with erased words. The newest version remains as it is. */
   former?: string[]
 }
@@ -149,14 +149,23 @@ export function objectDecider(
         const former = await formerOf(key, undefined)
         return former.length > 0 ? { ...deleted, former } : undefined
       }
-      for (const text of newest.described)
-        if (namesErased(text) || (await wordDecider.hasErasedWords({ form: 'text', text }, ownership))) return deleted
+      const texts = new Map<string, string>()
+      for (const text of newest.described) {
+        if (namesErased(text)) return deleted
+        if (!(await wordDecider.hasErasedWords({ form: 'text', text }, ownership))) continue
+        // The content may be somebody else's: metadata and tags lose only the name. Other erased words describe content that is derived from them.
+        const rest = await wordDecider.withoutNames(text, ownership)
+        if (rest === undefined || newest.bytes === undefined) return deleted
+        texts.set(text, rest)
+      }
       if (newest.bytes === undefined) {
         if (naming) return deleted
         await count('large', key)
         return undefined
       }
-      if (isOwnResult?.(key, newest.bytes)) {
+      const { state } = newest
+      const cutTo = (bytes: Buffer): ObjectFinding => ({ ...deleted, verdict: 'cut', cut: { state, bytes, texts } })
+      if (texts.size === 0 && isOwnResult?.(key, newest.bytes)) {
         // An attempt that was stopped may have stored the new content without removing the former versions.
         const former = await formerOf(key, newest.version)
         return former.length > 0 ? { ...deleted, verdict: 'cut', former } : undefined
@@ -165,9 +174,9 @@ export function objectDecider(
       if (namesErased(value.text) && naming === undefined) return deleted
       const decided = await wordDecider.decide(value, naming, ownership)
       if (decided.decision === 'deleted') return deleted
-      if (decided.decision === 'cut')
-        return { ...deleted, verdict: 'cut', cut: { state: newest.state, bytes: Buffer.from(decided.text) } }
+      if (decided.decision === 'cut') return cutTo(Buffer.from(decided.text))
       if (value.form === 'binary') await count('binary', key)
+      if (texts.size > 0) return cutTo(newest.bytes)
       const former = await formerOf(key, newest.version)
       if (former.length > 0) return { ...deleted, verdict: 'cut', former }
       return decided.decision === 'retained' ? { ...deleted, verdict: 'retained' } : undefined

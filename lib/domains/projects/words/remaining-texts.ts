@@ -128,7 +128,8 @@ export async function remainingTextsIn(
   erasedIds: ReadonlySet<string> = new Set(),
 ): Promise<{ text: string; isByPerson: boolean }[]> {
   // An encoded text contains the texts of others in their decoded form only.
-  const all = [text, ...spokenTexts(text)].join('\n')
+  // PostgreSQL rejects zero bytes, which binary values and escapes of JSON contain.
+  const all = [text, ...spokenTexts(text)].join('\n').replaceAll('\0', ' ')
   const folded = all.replace(/\s+/g, ' ').toLowerCase()
   const found: { text: string; isByPerson: boolean }[] = []
   for (const table of ['messages', 'documents'] as const)
