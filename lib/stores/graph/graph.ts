@@ -181,7 +181,7 @@ export interface GraphText {
   field: string
   text: string
 }
-/** `text`: the new value of the property; null removes it. The embedding of a changed text is removed. */
+/** `text`: the new value of the property; null removes it. An attribute that is not a string is removed. The embedding of a changed text is removed. */
 export interface TextEdit extends Omit<GraphText, 'text'> {
   text: string | null
 }

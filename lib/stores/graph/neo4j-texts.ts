@@ -305,10 +305,12 @@ export async function neo4jEditTexts({ ask }: Pick<CypherSession, 'ask'>, group:
           : kind === 'fact'
             ? 'MATCH ()-[r:RELATES_TO {uuid: row.id}]->() WHERE r.group_id = $group'
             : `MATCH (r:${labels[kind]} {uuid: row.id}) WHERE r.group_id = $group`
+    const isAttribute = own === undefined && field.startsWith('attributes.')
+    const value = isAttribute ? `CASE WHEN toStringOrNull(r.${property}) = r.${property} THEN row.text END` : 'row.text'
     const also = embedding !== null && embedding[0] === own ? ` REMOVE r.${embedding[1]}` : ''
     const rows = await ask(
       `UNWIND $rows AS row ${match} AND r.${property} IS NOT NULL AND (row.text IS NULL OR r.${property} <> row.text)
-       WITH DISTINCT r, row SET r.${property} = row.text${also} RETURN 1 AS n`,
+       WITH DISTINCT r, row SET r.${property} = ${value}${also} RETURN 1 AS n`,
       // A removed text becomes an empty string if every record has the property.
       {
         group,

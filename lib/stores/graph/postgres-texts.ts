@@ -261,7 +261,8 @@ export async function postgresEditTexts(tx: Transaction, group: string, edits: r
         ? `${column} = a.text${isEmbedded ? `, ${embedding.column} = '{}'` : ''}`
         : field === 'metadata'
           ? `metadata = '{}'`
-          : `${found.json} = t.${found.json} - $4::text`
+          : `${found.json} = CASE WHEN a.text IS NOT NULL AND jsonb_typeof(t.${found.json} -> $4::text) = 'string'
+              THEN jsonb_set(t.${found.json}, ARRAY[$4::text], to_jsonb(a.text)) ELSE t.${found.json} - $4::text END`
     const isOther =
       column !== undefined
         ? `t.${column} <> a.text`
@@ -277,7 +278,7 @@ export async function postgresEditTexts(tx: Transaction, group: string, edits: r
       [
         group,
         some.map(({ id }) => id),
-        some.map(({ text }) => text ?? ''),
+        some.map(({ text }) => text ?? (isAttribute ? null : '')),
         ...(isAttribute ? [field.slice('attributes.'.length)] : []),
       ],
     )

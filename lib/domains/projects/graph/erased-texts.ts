@@ -241,7 +241,8 @@ async function makeErasedTexts(
         return { ...place, text: isText ? (kind === 'fact' && field === 'name' ? 'RELATES_TO' : '') : null }
       const names = mergeSpans(words.namesIn(text))
       if (names.length === 0) return undefined
-      if (!isText || kind === 'link' || kind === 'node') return { ...place, text: null }
+      if (kind === 'link' || kind === 'node') return { ...place, text: null }
+      if (!isText) return { ...place, text: attributeWithout(field, text, words) }
       return { ...place, text: editText(text, (one) => words.namesIn(one), redacted) ?? '' }
     },
     async decider(episodes, tx, { isPlanned, isFound }) {
@@ -291,11 +292,20 @@ async function makeErasedTexts(
   }
 }
 
+/** The value of an attribute without names. Null if its key contains one, or if nothing else remains. */
+function attributeWithout(field: string, text: string, words: Pick<ErasedWords, 'namesIn'>): string | null {
+  const key = field.replace(/^attributes\./, '')
+  if (!field.startsWith('attributes.') || words.namesIn(key).length > 0) return null
+  const value = text.slice(key.length + 1)
+  const rest = isOnlyNames(words, value) ? undefined : editText(value, (one) => words.namesIn(one), redacted)
+  return rest ?? null
+}
+
 /** Fields with a single text are emptied; other properties are removed. */
 const emptied = { name: true, summary: true, fact: true, content: true, sourceDescription: true }
 
 /** Whether a text consists only of names of the erased person. */
-export const isOnlyNames = (words: ErasedWords, text: string): boolean => {
+export const isOnlyNames = (words: Pick<ErasedWords, 'namesIn'>, text: string): boolean => {
   const names = mergeSpans(words.namesIn(text))
   return (
     names.length > 0 &&

@@ -433,6 +433,32 @@ export function graphSuite(name: string, open: () => Promise<OpenedGraph>): void
       expect(by(left.entities).get(id('person'))).toEqual(by(before.entities).get(id('person')))
     })
 
+    it('change replaces the text of an attribute, and removes an attribute that is not a text', async () => {
+      const id = `${group}-attributes`
+      const attributes = { note: 'for Maria Probe', list: ['Maria Probe', 'Otto'], kept: 'as before', n: 5 }
+      await graph.planting.plant({
+        group,
+        mentions: [],
+        communities: [],
+        sagas: [],
+        next: [],
+        episodes: [],
+        entities: [entity(id, 'Works', ['Company'], { attributes })],
+        facts: [],
+      })
+      const editTexts = ['note', 'list', 'n', 'missing'].map((name) => ({
+        kind: 'entity' as const,
+        id,
+        field: `attributes.${name}`,
+        text: 'for [redacted]',
+      }))
+      await graph.transaction((tx) =>
+        graph.store.change(group, [], newId('run'), () => ({ ...noChange(), editTexts }), tx),
+      )
+      const left = await graph.planting.standing(group)
+      expect(by(left.entities).get(id)?.attributes).toEqual({ note: 'for [redacted]', kept: 'as before' })
+    })
+
     it('exposedTexts returns texts generated after an episode by either time, up to the context window', async () => {
       const ids = Array.from({ length: 15 }, (_, n) => `${group}-x${String(n).padStart(2, '0')}`)
       const who = (n: number) => `${group}-w${String(n).padStart(2, '0')}`
