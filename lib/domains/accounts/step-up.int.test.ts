@@ -59,6 +59,11 @@ async function dangerous(admin: Person): Promise<(() => Promise<TestResponse>)[]
   })
   expect(held.status, held.text).toBe(201)
   const received = await erasureOf(admin, false)
+  const invited = (await invite(admin, 'person')).json.data
+  const invitedMember = await test.fetch('POST', '/api/members', {
+    ...admin,
+    body: { email: `${newId('m')}@example.org`, name: 'M', role: 'person' },
+  })
   const [waiting, alsoWaiting] = [await erasureOf(admin, true), await erasureOf(admin, true)]
   return [
     () => fileFor(admin, somebody),
@@ -78,6 +83,8 @@ async function dangerous(admin: Person): Promise<(() => Promise<TestResponse>)[]
         test.fetch('POST', '/api/members', { ...admin, body: { email: `${newId('m')}@example.org`, name: 'M', role } }),
     ]),
     () => test.fetch('POST', '/v1/invites', { ...admin, body: {} }),
+    () => test.fetch('POST', `/api/admin/users/${invited.account_id}/invitation`, admin),
+    () => test.fetch('POST', `/api/members/${invitedMember.json.data.account_id}/invitation`, admin),
   ]
 }
 

@@ -216,7 +216,7 @@ export const resendInvitation = operation({
   status: 202,
   params,
   output,
-  refusals: ['approval_required', 'conflict', 'fenced', 'not_found', 'rate_limited', 'wrong_state'],
+  refusals: ['approval_required', 'conflict', 'fenced', 'not_found', 'rate_limited', 'step_up_required', 'wrong_state'],
 })
 
 export const removeUserFactors = operation({
@@ -317,7 +317,7 @@ export const resendMemberInvitation = operation({
   status: 202,
   params,
   output: z.strictObject({ data: OrganisationMember }),
-  refusals: ['fenced', 'not_found', 'rate_limited', 'wrong_state'],
+  refusals: ['fenced', 'not_found', 'rate_limited', 'step_up_required', 'wrong_state'],
 })
 
 export const withdrawMemberInvitation = operation({

@@ -173,6 +173,7 @@ const endAllSessions = ({ requireOwner }: Pick<AccountsDeps, 'requireOwner'>) =>
 
 const resend = () =>
   mutation(resendInvitation, async (ctx, { params: { id } }) => {
+    requireRecentPassword(ctx)
     await inviteAgain(ctx, await lockedUser(ctx.tx, id))
     return replyWith(ctx, id, { letter: 'invitation' })
   })
@@ -367,6 +368,7 @@ export const organisationMembers = (db: Database, making: AccountMaking) => ({
   }),
 
   resendMemberInvitation: mutation(resendMemberInvitation, async (ctx, { params: { id } }) => {
+    requireRecentPassword(ctx)
     const row = await lockedUser(ctx.tx, id, await managedBy(ctx.tx, ctx))
     // Managers have no rights over admins and auditors.
     if (row.role !== 'person' && row.role !== 'manager') throw noAccount()
