@@ -34,6 +34,7 @@ function useNextStep(request: AdminRequestDetail): ReactNode {
   if (request.subject === 'requester' && state === 'received') return t('unconnected')
   if (request.subject === 'requester' && state === 'completed') return t('answered')
   if (request.channel === 'form' && request.participant_id !== null && state === 'received') return t('unverified')
+  if (state === 'received' && request.timeline.some(({ event }) => event === 'doubted')) return t('doubted')
   return t(state === 'waiting' ? 'verified' : state)
 }
 

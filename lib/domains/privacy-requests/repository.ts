@@ -190,6 +190,9 @@ export const storeSubjectKeys = statement('privacy.store-subject-keys', {
 /** An answer is still due, and the clocks run. `row` is the prefix of the columns. */
 const isOwed = (row = ''): string =>
   `${row}closed_at IS NULL AND ${row}paused_at IS NULL AND ${row}state <> 'partly_completed'`
+/** Whether a confirmation of the request was withdrawn. */
+const isDoubted =
+  "EXISTS (SELECT FROM privacy_request_events e WHERE e.request_id = privacy_requests.id AND e.event = 'doubted')"
 /** Like `nextDue`: the earlier deadline. */
 export const nextDueSql = 'least(legal_due_at, due_at)'
 /**
@@ -316,11 +319,12 @@ export const queueStatistics = statement('privacy.queue-statistics', {
 /** Counts the open requests that are nearly due, overdue, or have a failed part, for which an erasure may wait. */
 export const countRequestsForAttention = statement('privacy.count-needing-attention', {
   takes: { now: 'timestamptz' },
-  returns: { near: 'int4', overdue: 'int4', failed: 'int4' },
+  returns: { near: 'int4', overdue: 'int4', failed: 'int4', doubted: 'int4' },
   isPrepared: true,
   sql: `SELECT count(*) FILTER (WHERE near < $now AND due >= $now)::int AS near, count(*) FILTER (WHERE due < $now)::int AS overdue,
-      count(*) FILTER (WHERE has_failed)::int AS failed
+      count(*) FILTER (WHERE has_failed)::int AS failed, count(*) FILTER (WHERE is_doubted)::int AS doubted
     FROM (SELECT EXISTS (SELECT FROM privacy_request_parts p WHERE p.request_id = privacy_requests.id AND p.state = 'failed') AS has_failed,
+        state = 'received' AND ${isDoubted} AS is_doubted,
         ${nextDueSql} AS due, ${nearlyDueSql} AS near FROM privacy_requests WHERE ${isOwed()}) AS open`,
 })
 
@@ -393,7 +397,7 @@ const clockConditions = {
   // Requests from the form wait for an admin until they are connected to an account, whose owner then confirms them. A request whose
   // confirmation was withdrawn waits for an admin too.
   expiry: `state = 'received' AND paused_at IS NULL AND legal_due_at <= $now AND (channel <> 'form' OR account_id IS NOT NULL)
-    AND NOT EXISTS (SELECT FROM privacy_request_events e WHERE e.request_id = privacy_requests.id AND e.event = 'doubted')`,
+    AND NOT ${isDoubted}`,
   overdue: `${isOwed()} AND overdue_told_at IS NULL AND ${nextDueSql} < $now`,
   nearlyDue: `${isOwed()} AND nearly_told_at IS NULL AND ${nearlyDueSql} < $now`,
 } as const

@@ -165,6 +165,11 @@ export const notifyJob = 'privacy.notify'
 export const addressJob = 'privacy.confirm-address'
 /** Sends an admin the number of requests. */
 export const notifyAdminJob = 'privacy.tell-admin'
+/** Enqueues an email to every admin with the number of requests; one waiting job for an admin is enough. */
+export async function notifyAdmins({ people }: Pick<PrivacyDeps, 'people'>, tx: Transaction): Promise<void> {
+  for (const { accountId } of await people.adminContacts(tx))
+    await enqueue(tx, notifyAdminJob, { accountId }, { key: `${notifyAdminJob}:${accountId}`, maxAttempts: 12 })
+}
 
 /** The changes to requests in one transaction. Timeline, audit log and emails are written together with them or not at all. */
 export interface RequestWork {

@@ -84,7 +84,7 @@ export const transitions: readonly Transition[] = [
     from: 'waiting',
     to: 'received',
     by: ['system'],
-    when: 'the grace period is over, and the admin who confirmed the identity is no longer an active admin: another one confirms it again',
+    when: 'the grace period is over, and the admin who confirmed the identity is no longer an admin: another one confirms it again',
   },
   { from: 'running', to: 'verifying', by: ['system'], when: 'every data source has erased its data' },
   { from: 'running', to: 'completed', by: ['system', 'admin'], when: 'all parts are done' },

@@ -25,7 +25,7 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import { cancelForParticipant, fileForParticipant, listForParticipant } from './contract.ts'
 import { deadlineNotes, notedReply } from './deadlines-in-ledger.ts'
 import { timelineTextFor } from './emails/email-facts.ts'
-import { notifyAdmins, notifying } from './emails/notifications.ts'
+import { notifying } from './emails/notifications.ts'
 import { erasuresAhead, erasuresList } from './erasures/service.ts'
 import { beginErasure, cancelRequestIn, conclude, setPart, unsuspend } from './execution/execution.ts'
 import type { About } from './filing/filing.ts'
@@ -61,6 +61,7 @@ import {
   noRequest,
   note,
   notifyAdminJob,
+  notifyAdmins,
   notifyJob,
   notifyParties,
   PartStateName,

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { newId } from '#lib/kernel/ids.ts'
 import { operatorAccounts } from '#lib/operator/accounts.ts'
 import { issuedAgent, passwordEntered, signedIn } from '#lib/testing/people.ts'
 import { type PrivacyTest, privacyTest } from '#lib/testing/privacy.ts'
@@ -117,6 +118,100 @@ describe('an erasure that an admin confirmed who is no longer an admin when the 
     await afterGrace()
     await kit.work()
     expect((await kit.adminRead(id)).state).toBe('completed')
+  })
+
+  const rowOf = (id: string) => kit.test.db.prisma.privacyRequest.findUniqueOrThrow({ where: { id } })
+  const asNewAdmin = async (id: string, verb: string, body?: object) =>
+    kit.test.fetch('POST', `/api/admin/privacy/requests/${id}/${verb}`, {
+      ...(await signedIn(kit.test, 'admin')),
+      ...(body && { body }),
+    })
+  const emailsToAdmin = async () => {
+    const where = { id: kit.admin.accountId }
+    return kit.emailsTo((await kit.test.db.prisma.account.findUniqueOrThrow({ where })).email)
+  }
+
+  it('begins after a pause that is longer than the audit log names the admin', async () => {
+    const { id } = await confirmedBy()
+    await kit.asAdmin(id, 'pause', { reason: 'A question about it is open.' })
+    kit.test.clock.advance(91 * day)
+    await kit.tick()
+    expect((await rowOf(id)).state).toBe('waiting')
+    expect((await asNewAdmin(id, 'resume')).status).toBe(200)
+    await kit.tick()
+    await kit.work()
+    expect((await rowOf(id)).state).toBe('completed')
+  })
+
+  it.each([
+    ['must change the password', (id: string) => ({ where: { id }, data: { mustChangePassword: true } })],
+    ['waits for an own erasure', (id: string) => ({ where: { id }, data: { suspendedAt: kit.test.clock.now() } })],
+  ])('begins for an admin who %s', async (_, changed) => {
+    const { former, id } = await confirmedBy()
+    await kit.test.db.prisma.account.update(changed(former.accountId))
+    await afterGrace()
+    await kit.work()
+    expect((await rowOf(id)).state).toBe('completed')
+  })
+
+  it('begins for an admin who confirmed it about the own account', async () => {
+    const own = await signedIn(kit.test, 'admin')
+    const filed = await kit.fileAsAdmin({ kinds: ['erasure'], account_id: own.accountId, received_at: ago(0) })
+    const { id } = filed.json.data
+    const path = `/api/admin/privacy/requests/${id}/verify`
+    const verified = await kit.test.fetch('POST', path, { ...own, body: { note: 'It is me.' } })
+    expect([verified.status, verified.json.data?.state]).toEqual([200, 'waiting'])
+    await afterGrace()
+    await kit.work()
+    expect((await rowOf(id)).state).toBe('completed')
+    expect(await kit.test.db.prisma.account.count({ where: { id: own.accountId } })).toBe(0)
+  })
+
+  it('does not begin for an account that is deleted', async () => {
+    const { former, id } = await confirmedBy()
+    await kit.test.db.prisma.account.delete({ where: { id: former.accountId } })
+    await afterGrace()
+    expect((await rowOf(id)).state).toBe('received')
+  })
+
+  it('is told to the admins at once, and again when it is overdue', async () => {
+    const { former, id } = await confirmedBy()
+    // Admins were told of the deadline before the confirmation was withdrawn.
+    const told = { nearlyToldAt: kit.test.clock.now(), overdueToldAt: kit.test.clock.now() }
+    await kit.test.db.prisma.privacyRequest.update({ where: { id }, data: told })
+    const { accountId } = kit.admin
+    const choice = { kind: 'requests', delivery: 'at_once', updatedAt: kit.test.clock.now() }
+    await kit.test.db.prisma.emailChoice.create({ data: { id: newId('emc'), accountId, ...choice } })
+    await kit.test.db.prisma.account.update({ where: { id: former.accountId }, data: { role: 'person' } })
+    const before = (await emailsToAdmin()).length
+    await afterGrace()
+    const sent = (await emailsToAdmin()).slice(before)
+    expect(sent.map(({ text }) => /another admin must confirm: [1-9]/.test(text))).toEqual([true])
+    kit.test.clock.advance(40 * day)
+    await kit.tick()
+    await kit.tick()
+    const { state, overdueToldAt } = await rowOf(id)
+    expect([state, overdueToldAt]).toEqual(['received', kit.test.clock.now()])
+  })
+
+  it('says after a decided objection that only a new confirmation continues it', async () => {
+    const former = await signedIn(kit.test, 'admin')
+    const person = await personWithPassword(kit.test)
+    const body = { kinds: ['objection', 'erasure'], account_id: person.accountId, received_at: ago(0) }
+    const { id } = (await kit.fileAsAdmin(body)).json.data
+    await kit.test.fetch('POST', `/api/admin/privacy/requests/${id}/verify`, { ...former, body: { note: 'Came.' } })
+    await kit.test.db.prisma.account.update({ where: { id: former.accountId }, data: { role: 'person' } })
+    await afterGrace()
+    const decided = await asNewAdmin(id, 'complete', { kind: 'objection', note: 'You are right.' })
+    expect([decided.status, decided.json.data.state]).toEqual([200, 'received'])
+    await kit.work()
+    const { subject, text } = kit.emailsTo(person.email).at(-1) ?? { subject: '', text: '' }
+    expect(subject).toBe('Part of your privacy request is done')
+    expect(text).toContain('The deletion does not begin until the identity of the requester is confirmed again.')
+    await asNewAdmin(id, 'verify', { note: 'Came again.' })
+    await afterGrace()
+    await kit.work()
+    expect((await rowOf(id)).state).toBe('completed')
   })
 
   it('can be cancelled by the person with the first link while it waits for another confirmation', async () => {

@@ -214,7 +214,11 @@ export const chinese: Record<string, EmailWords> = {
   },
   part_done: {
     subject: '您的隐私请求有一部分已完成',
-    text: ({ note }) => ['您请求中的一部分已由人工完成：', ...(note ? [note] : [])],
+    text: ({ note }, { ifConfirmed }) => [
+      '您请求中的一部分已由人工完成：',
+      ...(note ? [note] : []),
+      ...(ifConfirmed ? ['重新确认请求人的身份之前，删除不会开始。'] : []),
+    ],
   },
   failed: {
     subject: '您的隐私请求需要重试',

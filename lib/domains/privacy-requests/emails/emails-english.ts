@@ -245,7 +245,11 @@ export const english: Record<string, EmailWords> = {
   },
   part_done: {
     subject: 'Part of your privacy request is done',
-    text: ({ note }) => ['An administrator completed part of your request:', ...(note ? [note] : [])],
+    text: ({ note }, { ifConfirmed }) => [
+      'An administrator completed part of your request:',
+      ...(note ? [note] : []),
+      ...(ifConfirmed ? ['The deletion does not begin until the identity of the requester is confirmed again.'] : []),
+    ],
   },
   failed: {
     subject: 'Your privacy request failed and will be retried',

@@ -200,13 +200,17 @@ describe('emails', () => {
 
   it.each(languages)('emails in %s contain only the link for a new address, and only counts for admins', (locale) => {
     expect(addressEmail(locale, 'https://kp.example/a').text).toContain('https://kp.example/a')
-    const due = dueSection(locale, { near: 2, overdue: 31, failed: 0, page: 'https://kp.example/q' })
-    expect(due.paragraphs.join()).toMatch(/2.*31.*0/s)
+    const due = dueSection(locale, { near: 2, overdue: 31, failed: 0, doubted: 7, page: 'https://kp.example/q' })
+    expect(due.paragraphs.join()).toMatch(/2.*31.*0.*7/s)
     const subjects = [
-      [1, 0, 0],
-      [0, 1, 0],
-      [0, 0, 1],
-    ].map(([near = 0, overdue = 0, failed = 0]) => dueSection(locale, { near, overdue, failed, page: '' }).subject)
-    expect(new Set(subjects).size).toBe(3)
+      [1, 0, 0, 0],
+      [0, 1, 0, 0],
+      [0, 0, 1, 0],
+      [0, 0, 0, 1],
+    ].map(
+      ([near = 0, overdue = 0, failed = 0, doubted = 0]) =>
+        dueSection(locale, { near, overdue, failed, doubted, page: '' }).subject,
+    )
+    expect(new Set(subjects).size).toBe(4)
   })
 })

@@ -63,25 +63,36 @@ export interface DeadlineSummary {
   near: number
   overdue: number
   failed: number
+  doubted: number
   page: string
 }
-/** Tells an admin how many requests are nearly due, overdue or failed. It contains only counts. */
+/** Tells an admin how many requests are nearly due, overdue, failed, or to be confirmed again. It contains only counts. */
 export function dueSection(
   locale: RequestLocale,
-  { near, overdue, failed, page }: DeadlineSummary,
+  { near, overdue, failed, doubted, page }: DeadlineSummary,
 ): EmailSections[number] {
-  const which = overdue > 0 ? 'overdue' : failed > 0 ? 'failed' : 'near'
+  const which = overdue > 0 ? 'overdue' : failed > 0 ? 'failed' : doubted > 0 ? 'doubted' : 'near'
   const subjects = {
     en: {
       overdue: 'Privacy requests are overdue',
       failed: 'Privacy requests failed',
+      doubted: 'Privacy requests need another confirmation',
       near: 'Privacy requests are due soon',
     },
-    zh: { overdue: '有隐私请求已逾期', failed: '有隐私请求需要重试', near: '有隐私请求即将到期' },
+    zh: {
+      overdue: '有隐私请求已逾期',
+      failed: '有隐私请求需要重试',
+      doubted: '有隐私请求需要重新确认身份',
+      near: '有隐私请求即将到期',
+    },
   }
   const text =
     locale === 'zh'
       ? `即将到期（剩余不足四分之一的时间）：${near}。已逾期：${overdue}。未能完成、需要重试：${failed}。`
       : `Due soon (less than a quarter of the time remains): ${near}. Overdue: ${overdue}. Failed, retry needed: ${failed}.`
-  return { subject: subjects[locale][which], paragraphs: [text, page] }
+  const again =
+    locale === 'zh'
+      ? `确认身份的管理员已不再担任管理员、须由其他管理员重新确认：${doubted}。`
+      : `Deletions that did not begin, because the admin who confirmed the identity is no longer an admin, and that another admin must confirm: ${doubted}.`
+  return { subject: subjects[locale][which], paragraphs: [text, ...(doubted > 0 ? [again] : []), page] }
 }

@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import type { Prisma } from '#generated/prisma/client.ts'
-import { enqueue } from '#lib/jobs/queue.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { job } from '#lib/kernel/job.ts'
 import type { EmailSections } from '#lib/stores/mail/email-content.ts'
@@ -202,19 +201,13 @@ const confirmAddress = (deps: PrivacyDeps, mail: MailPort) =>
     },
   })
 
-/** Enqueues an email to every admin with the number of requests; one waiting job for an admin is enough. */
-export async function notifyAdmins({ people }: Pick<PrivacyDeps, 'people'>, tx: Transaction): Promise<void> {
-  for (const { accountId } of await people.adminContacts(tx))
-    await enqueue(tx, notifyAdminJob, { accountId }, { key: `${notifyAdminJob}:${accountId}`, maxAttempts: 12 })
-}
-
-/** The numbers of requests that are nearly due, overdue or failed. */
+/** The numbers of requests that are nearly due, overdue, failed, or to be confirmed again. */
 async function requestsForAttention(
   db: Database,
   now: Date,
-): Promise<{ near: number; overdue: number; failed: number }> {
+): Promise<{ near: number; overdue: number; failed: number; doubted: number }> {
   const [counts] = await countRequestsForAttention(db, { now })
-  return counts ?? { near: 0, overdue: 0, failed: 0 }
+  return counts ?? { near: 0, overdue: 0, failed: 0, doubted: 0 }
 }
 
 /** The section of the daily digest of admins; undefined when no request needs attention. */
@@ -223,7 +216,7 @@ export async function dueSectionAt(
   now: Date,
 ): Promise<((locale: RequestLocale) => EmailSections[number]) | undefined> {
   const counts = await requestsForAttention(db, now)
-  if (counts.near + counts.overdue + counts.failed === 0) return undefined
+  if (counts.near + counts.overdue + counts.failed + counts.doubted === 0) return undefined
   return (locale) => dueSection(locale, { ...counts, page: `${origin}/admin/requests?open=true&sort=due` })
 }
 

@@ -1,5 +1,4 @@
 import type { Prisma } from '#generated/prisma/client.ts'
-import { activeAdminIds } from '#lib/domains/accounts/queries.ts'
 import { enqueue } from '#lib/jobs/queue.ts'
 import type { Subject } from '#lib/kernel/erasure-scope.ts'
 import { Problem } from '#lib/kernel/problem.ts'
@@ -15,6 +14,7 @@ import {
   kindsOf,
   lockedRequest,
   note,
+  notifyAdmins,
   PartStateName,
   payloadOf,
   type RequestPartRow,
@@ -153,27 +153,42 @@ async function blocked(work: RequestWork, row: RequestRow): Promise<RequestRow> 
 }
 
 /**
- * Whether the admin who confirmed the identity is still an active admin: a session of somebody else may have confirmed it, which the other
- * admins noticed since. The audit log names the admin. An erasure that somebody else than an admin confirmed is not affected.
+ * Whether the account that confirmed the identity is still an open account of an admin: a session of somebody else may have confirmed it,
+ * which the other admins noticed since. A confirmation by an account that is not known stays in force: the audit log, which names the
+ * account, retains its entries for a shorter time than a pause may last. An erasure that somebody else than an admin confirmed is not affected.
  */
 async function isConfirmationInForce(
-  { actorsOf }: Pick<PrivacyDeps, 'actorsOf'>,
+  { actorsOf, people }: Pick<PrivacyDeps, 'actorsOf' | 'people'>,
   { tx, now }: RequestWork,
   { id, verifiedBy }: RequestRow,
 ): Promise<boolean> {
   if (verifiedBy !== 'admin') return true
   const confirmations = (await actorsOf(tx, id, now)).filter(({ event }) => event === 'verified')
   const latest = confirmations.toSorted((one, other) => one.at.getTime() - other.at.getTime()).at(-1)
-  return (await activeAdminIds(tx)).some((admin) => latest?.actor === `user:${admin}`)
+  if (!latest?.actor.startsWith('user:')) return true
+  const admin = latest.actor.slice('user:'.length)
+  return (await people.byId(tx, admin))?.role === 'admin' && !(await people.isClosed(tx, admin))
 }
 
-/** Returns the request to the state before its confirmation, so that another admin confirms it, with a new grace period. */
+/**
+ * Returns the request to the state before its confirmation, so that another admin confirms it, with a new grace period. Admins are told at
+ * once, and again when a deadline is near or over.
+ */
 async function withdrawConfirmation(deps: PrivacyDeps, work: RequestWork, row: RequestRow): Promise<RequestRow> {
   await unsuspend(deps, work, row)
+  await notifyAdmins(deps, work.tx)
   return change(work, row, {
     event: 'doubted',
     to: 'received',
-    data: { verifiedBy: null, verifiedAt: null, waitingUntil: null, dueAt: null, remindedAt: null },
+    data: {
+      verifiedBy: null,
+      verifiedAt: null,
+      waitingUntil: null,
+      dueAt: null,
+      remindedAt: null,
+      nearlyToldAt: null,
+      overdueToldAt: null,
+    },
     by: 'system',
   })
 }

@@ -162,3 +162,15 @@ it('causesOfRequest names the stored error of a failed copy of an open request',
     { code: 'copy_failed', store: null, fault: 'unavailable' },
   ])
 })
+
+it('causesOfRequest of a request whose confirmation was withdrawn names the confirmation and the open decision', () => {
+  const row = {
+    state: 'received',
+    closedAt: null,
+    parts: [
+      { kind: 'objection', state: 'running', outcome: { waits_for: 'admin' } },
+      { kind: 'erasure', state: 'pending', outcome: {} },
+    ],
+  } as unknown as RequestRow
+  expect(codes(row, [['doubted', 1]])).toEqual(['unverified', 'decision'])
+})

@@ -38,10 +38,11 @@ function causesOfWaiting(row: RequestRow, { events }: Story, now: Date): Request
 
 /** Why an open request is not answered yet. */
 function causesOfOpen(row: RequestRow, story: Story, now: Date): RequestCause[] {
-  if (row.state === 'received') return [cause('unverified')]
   const isForAdmin = row.parts.some(
     ({ state, outcome }) => state === 'running' && (outcome as Prisma.JsonObject).waits_for === 'admin',
   )
+  // After a withdrawn confirmation, other parts have begun already.
+  if (row.state === 'received') return [cause('unverified'), ...(isForAdmin ? [cause('decision')] : [])]
   const found = [
     ...failedCopies(row),
     ...(isForAdmin ? [cause('decision')] : []),
