@@ -144,11 +144,12 @@ describe('an erasure that an admin confirmed who is no longer an admin when the 
   })
 
   it.each([
-    ['must change the password', (id: string) => ({ where: { id }, data: { mustChangePassword: true } })],
-    ['waits for an own erasure', (id: string) => ({ where: { id }, data: { suspendedAt: kit.test.clock.now() } })],
-  ])('begins for an admin who %s', async (_, changed) => {
+    ['must change the password', true, false],
+    ['waits for an own erasure', false, true],
+  ])('begins for an admin who %s', async (_, mustChangePassword, isSuspended) => {
     const { former, id } = await confirmedBy()
-    await kit.test.db.prisma.account.update(changed(former.accountId))
+    const data = { mustChangePassword, suspendedAt: isSuspended ? kit.test.clock.now() : null }
+    await kit.test.db.prisma.account.update({ where: { id: former.accountId }, data })
     await afterGrace()
     await kit.work()
     expect((await rowOf(id)).state).toBe('completed')
