@@ -58,8 +58,8 @@ const WHAT_WAS_SAID = new RegExp(
     `${FILL}your${GAP}${KIND}(?:${ORDERS}|${PROTECTIONS})\\b`,
     `${FILL}${KIND}${ORDERS}${GAP}${SAID}${BEFORE}\\b`,
     `${FILL}(?:everything|anything|what|whatever|all)${GAP}${SAID}${BEFORE}\\b`,
-    `(?:all${GAP}(?:of${GAP})?)?the${GAP}above(?=[.!,;]|\\s*$|\\s*\\n|${GAP}(?:and|then|instead)\\b)`,
     ALL_OF_IT,
+    `(?:all${GAP}(?:of${GAP})?)?the${GAP}above(?=[.!,;]|\\s*$|\\s*\\n|${GAP}(?:and|then|instead)\\b)`,
   ].join('|'),
   'y',
 )
@@ -80,9 +80,10 @@ const NAME_AFTER = new RegExp(
   `^(?:ignore|override|bypass)${GAP}(?:rules?|contexts?|constraints?|directives?|guidelines?)\\b`,
 )
 
-/** "Git will ignore the rules above": a sentence about a program, not an order to the reader. */
+/** "Git will ignore the rules above": a sentence about a program. Any other name may be that of a reader. */
 const ABOUT_PROGRAM =
-  /(?<![\p{L}\p{N}_'-])(?!(?:you|we|i|u|it|they|this|that|and|then|please|assistants?|ai|models?|agents?|claude|gpt|chatgpt|gemini|llms?|systems?|bots?|answers?|responses?|one|everyone)[\s`*"])\p{L}[\p{L}\p{N}._-]*[`*"]{0,2}\s+(?:will|would|may|might|can)\s+(?:(?:also|then|simply|always|silently|now)\s+){0,2}$/u
+  /(?<![\p{L}\p{N}_'-])(?:git|eslint|prettier|rsync|docker|npm|tar|grep)[`*"]{0,2}\s+(?:will|would|may|might|can)\s+(?:(?:also|then|simply|always|silently|now)\s+){0,2}$/u
+const SENTENCE_STOP = /^\s{0,4}(?:[.!?]|$|(?:if|when|unless|until|while|for|in|on|at|by)(?![\p{L}\p{N}_-]))/u
 const RULES_AFTER = new RegExp(
   `^(?:ignore|override|bypass)${GAP}(?:(?:the|these|those|all|any|its)${GAP}){0,2}(?:rules?|constraints?|contexts?)\\b`,
 )
@@ -126,19 +127,16 @@ const RARE_AND_DOUBTFUL = new RegExp(
     `^never(?:${GAP})?mind\\b(?![\\s\\S]*(?:instruct|directive))`,
     '^(?:nullify|rescind)(?![\\s\\S]*(?:instruct|prompt|directive|message|given|before|\\byou))',
     `^(?:count|leave)${GAP}(?!behind)`,
+    // "The above" may be a section of a guide, and players act as if a rule did not exist.
+    `${GAP}the${GAP}above$`,
+    '^(?:act|behave|pretend)\\b',
     '^(?:consider|treat|regard|deem)[\\s\\S]*(?:obsolete|superseded|withdrawn)$',
     '\\bwhat(?:ever)?\\b[\\s\\S]*(?:rules?|contexts?|guidelines?|guidance|constraints?|conversations?)$',
   ].join('|'),
 )
 const CONDITION = /^[\s,;]{1,4}(?:if|when|unless|until|while|for|in|on|at|by|from)(?![\p{L}\p{N}_-])/u
-/** "Ignore the above" may be about a section of a guide, unless an answer is ordered next. */
-const ABOVE = new RegExp(`${GAP}the${GAP}above$`)
-const ANSWER =
-  /^[\s,;]{0,4}(?:(?:and|then|instead|just|only|please|now)[\s,]{1,4}){1,3}(?:say|reply|respond|answer|output|print|reveal|tell|send|e-?mail|act|pretend|repeat|leak|show|give)(?![\p{L}\p{N}_-])/u
 const isRare = (order: string, after: string): boolean =>
-  RARE_AND_DOUBTFUL.test(order) ||
-  (RARE_ORDER.test(order) && CONDITION.test(after)) ||
-  (ABOVE.test(order) && !ANSWER.test(after))
+  RARE_AND_DOUBTFUL.test(order) || (RARE_ORDER.test(order) && CONDITION.test(after))
 /** Orders that people also give to programs and shops: "cancel your previous orders", "reset the previous prompt". */
 const DOUBTFUL_ORDER = new RegExp(
   `^(?:${OTHER_VERBS}${GAP}${FILL}${PRIOR}${GAP}(?:orders|commands|rules)$|reset${GAP}(?!${FILL}${KIND}(?:instructions|guidelines|programming|guardrails|directives)$)|reset${GAP}(?![\\s\\S]{0,60}\\byour\\b))`,
@@ -368,7 +366,10 @@ function addOverrides(copy: string, found: Candidate[]): void {
     const isName = NAME_AFTER.test(window.slice(0, 40)) && NAME_BEFORE.test(copy.slice(Math.max(0, index - 40), index))
     const said = isName ? 'none' : speechAt(copy, index, index + length)
     const after = window.slice(length, length + 120)
-    const isDescribed = RULES_AFTER.test(order) && ABOUT_PROGRAM.test(copy.slice(Math.max(0, index - 60), index))
+    const isDescribed =
+      RULES_AFTER.test(order) &&
+      SENTENCE_STOP.test(after) &&
+      ABOUT_PROGRAM.test(copy.slice(Math.max(0, index - 60), index))
     const isDoubtful =
       isDescribed ||
       DOUBTFUL_ORDER.test(order) ||

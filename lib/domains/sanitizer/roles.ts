@@ -259,13 +259,6 @@ const MARKERS: readonly { rule: string; pattern: RegExp }[] = [
   },
 ]
 
-/** A sentence that names the token: "the [INST] marker". */
-const isNamed = (copy: string, start: number, end: number): boolean =>
-  /(?<!\p{L})(?:the|an?|each|every|this|its)\s{1,3}$/u.test(copy.slice(Math.max(0, start - 12), start)) &&
-  /^\s{1,3}(?:special\s)?(?:fields?|tokens?|markers?|tags?|columns?|keywords?|labels?|sections?|delimiters?|prefix|suffix|opcodes?|buttons?|keys?)(?![\p{L}\p{N}_-])/u.test(
-    copy.slice(end, end + 24),
-  )
-
 /** Finds the tokens that separate roles in the templates of models. In an inline code span they are mentioned rather than used. */
 export function findTokens(copy: string): RoleFinding[] {
   const found: RoleFinding[] = []
@@ -273,12 +266,7 @@ export function findTokens(copy: string): RoleFinding[] {
     for (const match of copy.matchAll(pattern)) {
       const start = match.index
       const end = start + match[0].length
-      found.push({
-        start,
-        end,
-        rule,
-        verdict: isNamed(copy, start, end) || isMentioned(copy, start, end) ? 'doubtful' : 'refused',
-      })
+      found.push({ start, end, rule, verdict: isMentioned(copy, start, end) ? 'doubtful' : 'refused' })
     }
   return found
 }
@@ -291,7 +279,7 @@ const ABOUT_IN_WORDS =
   'injection|jailbreak|говор[ия]т|содерж[аи]т|написан|пиш[еу]т|сообщ[иа]|атак[аиу]|инъекци|если|например|фраз|说|說|寫|写|包含|出现|出現|攻击|攻擊|注入|比如|例如|如果|諸如|诸如|例えば|という|といった|と書|と記|とある|もし|攻撃|예를|만약|라는|라고|같은|공격|주입|إذا|مثل|[يت]قول|قال|كتب|مكتوب|[يت]حتوي|تتضمن|هجوم|حقن|عبارة'
 /** Copies for comparison have no accents, and letters of Korean in their parts. */
 const ABOUT = new RegExp(
-  String.raw`(?<![\p{L}\p{N}_])(?:says?|said|saying|writes?|wrote|writing|types?|typed|attackers?|states?|reads?|contains?|contained|containing|includes?|included|including|the words|like|such as|e\.g|examples?|for instance|phrases?|strings?|wording|texts?|attempts?|attacks?|injections?|injected|jailbreaks?|malicious|suspicious|hostile|detects?|detection|refuses?|refused|rejects?|rejected|flags?|reports?|reported|finding|obeyed|followed|treated|ignored|addresses|addressed|blocks?|blocked|filters?|match(?:es)?|patterns?|tells?|asks?|instructs?|claims?|pretends?|quote[sd]?|called|named|titled|treat|tests?|payloads?|adversarial|untrusted|if (?:a|an|the|any|some|one)|when (?:a|an|the|any|some|one)|whenever|tricks?|means?|dice|contiene|por ejemplo|si un|frases?|dit|contient|par exemple|sagt|enthalt|zum beispiel|wenn|satze|diz|contem|exemplo|se um|dicen|dijo|escriben?|aparecen?|contienen|contenga|ataques?|inyeccion|disent|ecrit|contiennent|contenant|attaques?|steht|stehen|schreib(?:t|en)|enthalten|lautet|angriffe?|falls|dizem|escrevem?|contenham?|injecao)(?![\p{L}\p{N}_])|` +
+  String.raw`(?<![\p{L}\p{N}_])(?:says?|said|saying|writes?|wrote|writing|types?|typed|attackers?|states?|reads?|contains?|contained|containing|includes?|included|including|the words|like|such as|e\.g|examples?|for instance|phrases?|strings?|wording|texts?|attempts?|attacks?|injections?|injected|jailbreaks?|malicious|suspicious|hostile|detects?|detection|refuses?|refused|rejects?|rejected|flags?|reports?|reported|finding|obeyed|followed|treated|ignored|addresses|addressed|blocks?|blocked|filters?|match(?:es)?|patterns?|tells?|asks?|instructs?|claims?|pretends?|quote[sd]?|called|named|titled|treat|tests?|payloads?|adversarial|untrusted|if (?:a|an|the|any|some|one)|when (?:a|an|the|any|some|one)|whenever|tricks?|means?|dice|contiene|por ejemplo|si un|frases?|dit|contient|par exemple|sagt|enthalt|zum beispiel|wenn|satze|diz|contem|exemplo|se um|dicen|dijo|escriben?|aparecen?|contienen|contenga|ataques?|inyeccion|disent|ecrit|contiennent|contenant|attaques?|steht|stehen|schreib(?:t|en)|enthalten|lautet|angriffe?|dizem|escrevem?|contenham?|injecao)(?![\p{L}\p{N}_])|` +
     `${ABOUT_IN_WORDS}|${ABOUT_IN_WORDS.normalize('NFKD').replace(/[\u0300-\u036f\u064b-\u065f]/g, '')}`,
   'u',
 )

@@ -99,7 +99,10 @@ menu menuitem mesh metadata ms meta meter mpath nav none object optgroup option 
 polyline portal progress rect samp search section select semantics set shadow slot source spacer stop sub summary switch symbol
 table template text time title track unknown use var video view`.split(/\s+/),
 )
-/** Elements that are also adjectives and nouns: `<small number>`, `<head commit>`. Without other words they are markup. */
+/**
+ * Elements that are also adjectives and nouns: `<small number>`, `<head commit>`. Without other words, or with a name of an attribute, they
+ * are markup.
+ */
 const WORDS_BEFORE_WORDS = new Set(['big', 'small', 'strong', 'blink', 'head'])
 const LINE_BREAKS = new Set('BR HR WBR NOBR LI TD TR TH DT DD UL OL IMG DIV'.split(' '))
 /** Attributes without values. A tag that has no others is markup. */
@@ -108,6 +111,10 @@ const BOOLEANS = new Set(
 download draggable formnovalidate hidden inert ismap itemscope loop multiple muted nohref nomodule noresize noshade novalidate
 nowrap open playsinline popover readonly required reversed selected`.split(/\s+/),
 )
+/** Attributes that every element has, and those of the elements in {@link WORDS_BEFORE_WORDS}. */
+const ATTRIBUTES =
+  /^(?:on.*|accesskey|align|anchor|autocapitalize|autocorrect|class|clear|cite|color|dir|enterkeyhint|exportparts|face|height|href|id|inputmode|is|item(?:id|prop|ref|type)|lang|name|nonce|part|profile|rel|role|size|slot|spellcheck|src|style|tabindex|target|title|translate|type|value|width|writingsuggestions|xmlns)$/i
+const isAttribute = (word: string): boolean => ATTRIBUTES.test(word) || BOOLEANS.has(word.toLowerCase())
 const isCapital = (name: string): boolean => name.charCodeAt(0) >= 65 && name.charCodeAt(0) <= 90
 const isRaw = (name: string): boolean => RAW.has(name.toLowerCase())
 const isWordOrType = (name: string): boolean => WORDS.has(name) || (isCapital(name) && !LINE_BREAKS.has(name))
@@ -143,7 +150,9 @@ export function isProse(tag: Tag, isEscaped: boolean): boolean {
   if (isEscaped && !tag.isRisky) return true
   if (tag.isBare) return !isClosing && !isClosed && isTypeOrPlaceholder(name, tag.before, tag.after)
   const isOneLetter = name.length === 1
-  if (!isOneLetter && !isWordOrType(name) && !WORDS_BEFORE_WORDS.has(name) && !/^[A-Z]+$/.test(name)) return false
+  if (WORDS_BEFORE_WORDS.has(name))
+    return !isClosing && !isClosed && /^[\p{L}\p{N}\s]+$/u.test(portion) && !portion.split(/\s+/).some(isAttribute)
+  if (!isOneLetter && !isWordOrType(name) && !/^[A-Z]+$/.test(name)) return false
   if (isOneLetter && name !== 'a' ? tag.isRiskyAnywhere : tag.isRisky) return false
   if (tag.isQuoted) return LOGIC.test(portion.replace(/"[^"]*"|'[^']*'/g, ''))
   if (OPERATOR.test(portion)) return true
