@@ -115,7 +115,7 @@ const cues: Record<string, [collected: string, heldOut: string]> = {
   IN: ['मोबाइल नंबर: |फ़ोन: |Mobile No. |Contact number: |फोन नंबर |Mob. no. |संपर्क: ', 'मोबाइल: |Phone No. - |फोन: '],
   ID: [
     'No. HP: |Telp. |HP/WA: |Nomor telepon: |Hubungi |Telepon: |WA: |No. Telp: ',
-    'Nomor HP: |Kontak: |Telepon saya |Hub: ',
+    'Nomor HP: |Kontak: |Telepon saya ',
   ],
   MY: ['No. Tel: |Telefon bimbit: |Telefon: ', 'HP: '],
   TH: ['โทร. |เบอร์โทรศัพท์: |มือถือ |โทรศัพท์: |เบอร์โทร ', 'เบอร์: |โทร '],

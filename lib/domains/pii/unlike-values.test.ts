@@ -57,6 +57,7 @@ it('finds values that look like code, versions or placeholders', () => {
     'Updated the A record to 84.23.11.9',
     'migrated the host from 84.23.11.9 to another one',
     'Upgraded from 84.23.11.9 to TLS',
+    'updated firewall -> 5.9.12.4',
   ])
     expect([text, kinds(text)]).toEqual([text, ['ip true']])
   for (const text of ['maria.huber@mail.com', 'maria@x.com', 'anna-lena@ssh.com'])
@@ -124,12 +125,15 @@ it.each([
   ':12;:18::i;:::-;387:27;;;;;;2986:15:16::1;3015:14:::0;3043:17:::1',
   '// getting tag from 19.1.3.6 Object.prototype.toString()',
   'see the HTML5 spec (13.2.5.73 Named character reference state)',
-  'upgrade from 1.8.0.1 to 1.8.0.2',
-  'Bumped left-pad from v2.10.0.4 -> 2.11.0.1',
+  'update ip-address to 9.0.5.1',
+  'Upgrade dns-packet to 1.3.4.0',
   'call stack 0012345',
   'the call trace 0401234567',
   `stripe.api_key = "sk_${'test'}_4eC39HqLyjWDarjtT1zdp7dc"`,
   'password policy of 8 characters, Password Rules2! in the manual',
+  ...['Step1!Next', 'React18@Beta', 'Policy2024!', 'SHA256+Salt1'].map(
+    (value) => `Change password ${value} to continue`,
+  ),
   'https://us.battle.net/en/forum/topic/13979297799',
   'dependencies = [("weblate_auth", "0009_teammembership"), ("weblate_auth", "0001_initial")]',
   'let e=this.hot.getSettings()[pw];return!0===e',
@@ -169,9 +173,6 @@ it.each([
   ['kinit joe@REALM <<< §', 'api_key'],
   [String.raw`expect "assword:" { send "§\r" }`, 'api_key'],
   ['db.dotcom.org:5432:shop:joe:§', 'api_key'],
-  ['the wifi password §!', 'api_key'],
-  ['Şifre §!', 'api_key'],
-  ['пароль от wifi §!', 'api_key'],
   [String.raw`{\u0022password\u0022:\u0022§\u0022}`, 'api_key'],
   [String.raw`"{\r\n  \"password\": \"§\"\r\n}"`, 'api_key'],
   ['bob[at]mail.dotcom.org', 'email'],
@@ -186,6 +187,22 @@ it.each([
   const text = form.replace(/§/g, () => `${d.signs(1, 'ABCDEF')}${d.signs(5, 'bcdfghjk')}${d.signs(2, '23456789')}x`)
   expect(found(text, kind)).toBe(true)
 })
+
+it.each([
+  ['We migrated the API from 5.9.12.4 to 5.9.13.7', ['5.9.12.4', '5.9.13.7']],
+  ['Our VPN was migrated from 5.9.1.4 → 5.9.1.7', ['5.9.1.4', '5.9.1.7']],
+  ['upgraded the firewall from 5.9.1.4 to 91.2.3.4', ['5.9.1.4']],
+])('%j contains addresses of hosts', (text, addresses) => {
+  expect(certain(text)).toEqual(expect.arrayContaining(addresses.map((address) => `ip ${address}`)))
+})
+
+it.each(['the wifi password §!', 'Şifre §!', 'пароль от wifi §!'])(
+  '%j, which has neither a colon nor a verb, is found with low confidence',
+  (form) => {
+    const text = form.replace('§', `${d.signs(1, 'ABCDEF')}${d.signs(5, 'bcdfghjk')}${d.signs(2, '23456789')}x`)
+    expect(scan(text)).toMatchObject([{ kind: 'api_key', confidence: 'low' }])
+  },
+)
 
 it('a value with the letters of a verb is found whole', () => {
   for (const value of ['Winter_366cby!', 'Summer#121ygj?', 'Kaiser406yzf?', 'Museum_2024ist'])
@@ -459,4 +476,10 @@ it('finds with low confidence what may be a secret or personal data', () => {
     'password: todo:Xk29pQz7Lm',
   ])
     expect([text, scan(text).map(({ confidence }) => confidence)]).toEqual([text, ['low']])
+})
+
+it('a cue is no part of another name, and any words may follow a telephone', () => {
+  expect(scan('GitHub: 030 12345678')).toEqual([])
+  for (const text of ['Tel error 030 1234567', 'tel. index card 020 7946 0958'])
+    expect([text, scan(text).map(({ kind }) => kind)]).toEqual([text, ['phone']])
 })

@@ -10,12 +10,8 @@ const specified =
   /\b(?:(?:spec(?:ification)?|standard|sect)[.:]?|802\.\d{1,2}[a-z]{0,3}(?:-\d{4})?|html5?(?: spec)?:?)\s{0,2}["'\x60(]{0,2}$/i
 /** `update V8 to 13.6.233.8`, `"v8":"4.5.103.30"`. */
 const upgraded = /(?:updat|upgrad|bump|patch|downgrad)\w{0,4} [^\n]{0,32}\bto [`"']?v?$|\bv8["']?\s?[:=]\s?["']$/i
-/** `upgrade from 1.8.0.1 to 1.8.0.2`: the second version follows. */
-const upgradedFrom =
-  /(?:updat|upgrad|bump|downgrad|migrat)\w{0,4} (?:[^\n]{0,32} )?(?:from [`"']?v?$|(?:->|→) [`"']?v?$)/i
-const toVersion = /^[`"']? (?:to|->|→) [`"']?v?\d{1,3}\.\d/
 /** Words for what has an address: `update the DNS record to 84.23.11.10`. */
-const addressed = /(?<![a-z])(?:ips?|address(?:es)?|records?|dns|hosts?|gateway|nameserver)(?![a-z])/i
+const addressed = /(?<![a-z-])(?:ips?|address(?:es)?|records?|dns|hosts?|gateway|nameserver)(?![a-z-])/i
 const isUpgraded = (before: string): boolean =>
   upgraded.test(before) && !(addressed.test(before) && /to [`"']?v?$/.test(before))
 /** A product before its version: `Chrome/125.0.0.0`, `pkg@1.2.3.4`, `>=1.2.3.4`. */
@@ -60,8 +56,6 @@ function looksNumbered(text: string, written: string, start: number, end: number
   if (isNamed && /^[–—-]\d/.test(text.slice(end, end + 2)) && versioned.test(before.slice(-28))) return true
   const parts = written.split('.').map(Number)
   const isFew = parts.filter((part) => part < 20).length > 2
-  if (isFew && upgradedFrom.test(before) && !addressed.test(before))
-    if (!/from [`"']?v?$/.test(before) || toVersion.test(text.slice(end, end + 16))) return true
   const isSmall =
     (isFew && numberedProduct.test(before)) ||
     parts.every((part) => part < 40) ||

@@ -126,7 +126,7 @@ const invitations: Readonly<Record<string, string>> = {
 }
 /** Words that people use before a number and for other things as well; after them the number must have the form of a phone number. */
 const ambiguous =
-  'hub: hub. call dial text ring reach contact contacts kontakt anruf связь контакт للتواصل التواصل راسل port nr wa hp h.p раб дом fon standard bel t: m: p: f: číslo contacte iletişim kontak контакты контакті за връзка επικοινωνία αριθμός консультация 문의 咨询 お問い合わせ elérhető telefonon tavoittaa संपर्क যোগাযোগ ติดต่อ رابطہ للاستفسار للحجز kontaktai bogʻlanish байланыс direct numéro 直通 代表 内線 联系人 همراه نقال محمول'
+  'call dial text ring reach contact contacts kontakt anruf связь контакт للتواصل التواصل راسل port nr wa hp h.p раб дом fon standard bel t: m: p: f: číslo contacte iletişim kontak контакты контакті за връзка επικοινωνία αριθμός консультация 문의 咨询 お問い合わせ elérhető telefonon tavoittaa संपर्क যোগাযোগ ติดต่อ رابطہ للاستفسار للحجز kontaktai bogʻlanish байланыс direct numéro 直通 代表 内線 联系人 همراه نقال محمول'
 
 const byLanguage = [
   ...Object.values(nouns).flatMap((words) => words.split(' ')),
@@ -254,7 +254,7 @@ const cueSet = new Set(phoneCues)
 const fewWords =
   /^(?:[-/.:°º'’"]{0,2}[ \u00a0]?\(?[\p{L}\p{M}’'ʻ/-]{1,16}[.)]{0,2}[ \u00a0]?){1,4}[ \u00a0]?[:：–—-]?[ \u00a0]?$/u
 const otherNumbers =
-  /\p{L}[.!?]\s+\p{Lu}|(?<!\p{L})(?:order|invoice|version|model|case|ticket|ref|reference|id|serial|isbn|ean|vat|tax|price|account|iban|bank|date|year|since|build|port|size|width|height|row|line|page|step|count|total|sum|max|min|stack|frame|trace|offset|index|error|opcode|bestell\p{L}*|rechnung\p{L}*|konto\p{L}*|commande|facture|pedido|factura|fattura|заказ\p{L}*|счет\p{L}*|订单|账号|帳號|卡号|金额)(?!\p{L})/iu
+  /\p{L}[.!?]\s+\p{Lu}|(?<!\p{L})(?:order|invoice|version|model|case|ticket|ref|reference|id|serial|isbn|ean|vat|tax|price|account|iban|bank|date|year|since|build|port|size|width|height|row|line|page|step|count|total|sum|max|min|stack|trace|bestell\p{L}*|rechnung\p{L}*|konto\p{L}*|commande|facture|pedido|factura|fattura|заказ\p{L}*|счет\p{L}*|订单|账号|帳號|卡号|金额)(?!\p{L})/iu
 /** Whether a number with the form of a phone number may follow the cue after other words: `telefonul meu este …`. */
 export const mayLeadToNumber = (written: string): boolean =>
   written.length <= 36 && fewWords.test(written) && !otherNumbers.test(written)

@@ -162,7 +162,7 @@ const otherName = /(?:native|sha2|sha256|clear|old|public[_-]?key)[_-]?$/i
 /** Quotes, brackets, emphasis and tags that close the name. */
 const closing = String.raw`(?:\\{0,3}["'\x60]|[\]})*]|\?(?=\s?:)|!(?=\s?:)|<\/[a-z]{1,10}>){0,4}`
 const space = String.raw`[ \t\u00a0]{0,12}`
-/** A value of this form after a name and a space is a password without a colon or a verb. */
+/** A value of this form after a name and a space may be a password without a colon or a verb, or a product with its version. */
 const hasAllClasses = (value: string): boolean =>
   value.length >= 8 && /\p{Lu}/u.test(value) && /\p{Ll}/u.test(value) && /\d/.test(value) && /[!#%&*?@^~+]/.test(value)
 const gapAt = /[ \t]{1,2}(?=[^\s"'(<=-])/y
@@ -207,7 +207,7 @@ const unreferenced = [
 ]
 const looseLine = String.raw`${closing}[ \t]{0,2}[:：]?[*_]{0,2}[ \t]{0,4}\r?\n(?:[ \t]{0,8}\r?\n)?(?:[ \t>*-]{0,8}\x60\x60\x60[a-z]{0,12}[ \t]{0,4}\r?\n)?[ \t>*-]{0,8}`
 /** Words between a name and the sign that assigns its value: `Passwort fürs WLAN`. */
-const moreWords = /(?:[ _][\p{L}\p{M}’'.-]{1,16}(?![\p{L}\p{N}])){1,3}/uy
+const moreWords = /(?:[ _][\p{L}\p{M}’'.-]{1,16}(?![\p{L}\p{N}]|_\d)){1,3}/uy
 const compoundAt = /[^\0-\x7f：\s]{1,16}\s?[:：]\s?/uy
 const compiled = (list: readonly string[]) => new RegExp(list.map((form) => `(?:${form})`).join('|'), 'iy')
 const operatorAt = compiled(forms.operator)
@@ -437,6 +437,7 @@ export function assignedSecretAt(text: string, keyword: string, start: number): 
   if (ofCompound) return ofCompound
   const last = nameStop ?? end
   const more = endOf(moreWords, text, last)
+  let bare: AssignedSecret | undefined
   for (const stop of more === undefined ? [last] : [last, more]) {
     const place =
       endOf(looseAt, text, stop) ??
@@ -446,11 +447,10 @@ export function assignedSecretAt(text: string, keyword: string, start: number): 
     if (value) return value
     const gap = endOf(gapAt, text, stop)
     const next = gap === undefined ? undefined : valueAt(text, gap)
-    const bare = next && hasAllClasses(text.slice(next.start, next.end)) ? decide(next, true) : undefined
-    if (bare) return bare
+    if (next && hasAllClasses(text.slice(next.start, next.end))) bare ??= decide(next, true)
     const line = endOf(lineAt, text, stop)
     const alone = line === undefined ? undefined : decide(valueAt(text, line), true)
     if (alone && endOf(lineEnd, text, alone.end) !== undefined) return alone
   }
-  return undefined
+  return bare && { ...bare, isPublished: true, isDefinite: () => false }
 }
