@@ -128,7 +128,7 @@ const RARE_AND_DOUBTFUL = new RegExp(
     '^(?:nullify|rescind)(?![\\s\\S]*(?:instruct|prompt|directive|message|given|before|\\byou))',
     `^(?:count|leave)${GAP}(?!behind)`,
     // "The above" may be a section of a guide, and players act as if a rule did not exist.
-    `${GAP}the${GAP}above$`,
+    `\\bthe${GAP}above$`,
     '^(?:act|behave|pretend)\\b',
     '^(?:consider|treat|regard|deem)[\\s\\S]*(?:obsolete|superseded|withdrawn)$',
     '\\bwhat(?:ever)?\\b[\\s\\S]*(?:rules?|contexts?|guidelines?|guidance|constraints?|conversations?)$',
