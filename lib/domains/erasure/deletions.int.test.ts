@@ -111,6 +111,6 @@ describe('GET /api/admin/deletions/export', () => {
     expect(rows).toHaveLength(3)
     const { requested_by_name: _, ...first } = data.find(({ kind }: { kind: string }) => kind === 'automatic')
     expect(rows[0]).toEqual(first)
-    expect(await test.db.prisma.auditEntry.count({ where: { resourceType: 'deletion_log', action: 'export' } })).toBe(2)
+    expect(await test.db.prisma.auditEntry.count({ where: { resourceType: 'deletion_log', action: 'export' } })).toBe(3)
   })
 })
