@@ -5,6 +5,7 @@ import examples from 'libphonenumber-js/mobile/examples'
 import { beforeEach, describe, expect, it, test } from 'vitest'
 import { isInternationalNumber, isNumberIn } from '#lib/domains/pii/numbers/phone-plans.ts'
 import { collected, documented } from '#lib/domains/pii/secrets/vendor-forms.ts'
+import { vendorKeywords } from '#lib/domains/pii/secrets/vendor-keys.ts'
 import { drawn, wordlists } from '#lib/testing/planted-texts.ts'
 import { sampled } from '#lib/testing/sampling.ts'
 import { withoutPlaceholders } from './code-places.ts'
@@ -89,6 +90,10 @@ describe('credentials', () => {
       ])
         expect([text, kinds(text)]).toEqual([text, expect.arrayContaining(['api_key'])])
     }
+  })
+
+  it('no keyword is so short that it occurs everywhere', () => {
+    expect(vendorKeywords.filter(({ length }) => length < 2)).toEqual([])
   })
 
   it('every format with a marker finds a random key', () => {

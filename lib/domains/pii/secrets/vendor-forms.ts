@@ -183,7 +183,7 @@ export const documented: readonly VendorForm[] = [
   ['waka_', /waka_[a-f0-9]{8}(?:-[a-f0-9]{4}){3}-[a-f0-9]{12}/],
   ['atta', /ATTA[a-f0-9]{64}[A-F0-9]{8}/],
   ['sig=', /sig=(?:[A-Za-z0-9/+]|%2[BF]){43}(?:%3D|=)/i],
-  ['splunk ', /Splunk [a-f0-9]{8}(?:-[a-f0-9]{4}){3}-[a-f0-9]{12}/i],
+  ['splunk', /Splunk [a-f0-9]{8}(?:-[a-f0-9]{4}){3}-[a-f0-9]{12}/i],
   ['ssws 00', /SSWS 00[A-Za-z0-9_-]{40}/i],
   ['oauth:', /oauth:[a-z0-9]{30}/],
   ['st.', /st\.[a-f0-9]{24}\.[a-f0-9]{32}\.[a-f0-9]{32}/],
