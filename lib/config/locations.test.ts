@@ -62,6 +62,13 @@ describe('sitesOf', () => {
     ['KP_GRAPH_URL', 'bolt://neo4j:s3cret@Graph.example', 'graph', 'neo4j', 'bolt://graph.example:7687/neo4j'],
     ['KP_GRAPH_URL', 'neo4j+s://u:s3cret@g.example:7777/deals', 'graph', 'neo4j', 'neo4j+s://g.example:7777/deals'],
     ['KP_REDIS_URL', 'rediss://:s3cret@r.example:6380/2', 'cache', 'redis', 'rediss://r.example:6380/2'],
+    [
+      'KP_REDIS_URL',
+      'redis://:s3cret@main/2?sentinels=b.example:2,a.example:1&sentinel_password=abc',
+      'cache',
+      'redis',
+      'redis://main/2 (Sentinels a.example:1, b.example:2)',
+    ],
     ['KP_REDIS_URL', 'redis://r.example', 'limits', 'redis', 'redis://r.example:6379/0'],
     [
       'KP_OBJECTS_URL',

@@ -13,6 +13,7 @@ import { isEmbedded } from '#lib/stores/postgres/cluster.ts'
 import type { RememberedPort } from '#lib/stores/registered-store.ts'
 import { areSnapshotKeysInBucket, exportsFolder, snapshotKeysFolder } from './data-folder.ts'
 import { BadVariable, type Env, hasMailServer, telemetryTarget } from './env.ts'
+import { sentinelsOf } from './sentinels.ts'
 
 /**
  * Where data is stored and who else receives some of it, as far as the settings show: kinds of places, never their addresses. KP_REGIONS
@@ -141,6 +142,15 @@ function graphSite(env: Settings): Omit<Site, 'name' | 'kind' | 'port'> {
 function cacheSite(env: Settings): Omit<Site, 'name' | 'kind' | 'port'> {
   if (env.KP_REDIS_URL === undefined)
     return { provider: 'memory', address: null, identity: null, derived: null, within: 'files' }
+  const sentinels = sentinelsOf(env.KP_REDIS_URL)
+  if (sentinels) {
+    // Many primaries have the same name, so their Sentinels distinguish them.
+    const listed = sentinels.addresses.map(({ host, port }) => `${host}:${port}`).sort()
+    const regions = new Set(sentinels.addresses.map(({ host }) => regionOfHost(host)))
+    const at = `${sentinels.url.host}${sentinels.url.pathname.replace(/^\/?$/, '/0')} (Sentinels ${listed.join(', ')})`
+    const [derived = null] = regions.size === 1 ? regions : []
+    return { provider: 'redis', address: `${sentinels.url.protocol}//${at}`, identity: at, derived, within: null }
+  }
   const { host, address, identity } = serverAt(env.KP_REDIS_URL, '0')
   return { provider: 'redis', address, identity, derived: regionOfHost(host), within: null }
 }
