@@ -3,7 +3,7 @@
 import dynamic from 'next/dynamic'
 import { useRouter } from 'next/navigation'
 import { useTranslations } from 'next-intl'
-import { useEffect, useRef, useState } from 'react'
+import { Suspense, useEffect, useRef, useState } from 'react'
 import { useApiQuery } from '#components/frame/api-query.ts'
 import { useKeys } from '#components/frame/keys.ts'
 import { requestTones } from '#components/requests/request-tones.ts'
@@ -21,7 +21,10 @@ import { RequestNext } from './request-next.tsx'
 import { RequestTimeline } from './request-timeline.tsx'
 import { useRequestWords } from './request-words.tsx'
 
-/** Loaded after the page can be used; the server renders them, so nothing moves. */
+/**
+ * Loaded after the page can be used; the server renders them, so nothing moves. Each has its own boundary: without one, nothing on the page
+ * reacts to a click until all are loaded.
+ */
 const RequestErasure = dynamic(() => import('./request-erasure.tsx').then((parts) => parts.RequestErasure))
 const CorrectionDesk = dynamic(() => import('./correction-desk.tsx').then((parts) => parts.CorrectionDesk))
 const AdminRequestParts = dynamic(() => import('./request-parts.tsx').then((parts) => parts.AdminRequestParts))
@@ -91,7 +94,11 @@ export function RequestDesk({ initial, me, minders }: RequestDeskProps) {
     >
       {asked.problem && <ProblemAlert problem={asked.problem} />}
       <RequestNext request={request} focus={answer.ref} />
-      {request.subject === 'requester' && request.state === 'received' && <RequestConnection request={request} />}
+      {request.subject === 'requester' && request.state === 'received' && (
+        <Suspense>
+          <RequestConnection request={request} />
+        </Suspense>
+      )}
       <div className="@container grid gap-6">
         <div className="grid gap-6 @4xl:grid-cols-[minmax(0,2fr)_minmax(0,3fr)]">
           {request.statement !== null && (
@@ -102,20 +109,30 @@ export function RequestDesk({ initial, me, minders }: RequestDeskProps) {
             </Section>
           )}
           {partsByHand(request).includes('rectification') && request.participant_id === null && (
-            <CorrectionDesk
-              request={request}
-              onCorrected={(title) => setCorrected((known) => [...new Set([...known, title])])}
-              onAnswer={() => begin('complete')}
-            />
+            <Suspense>
+              <CorrectionDesk
+                request={request}
+                onCorrected={(title) => setCorrected((known) => [...new Set([...known, title])])}
+                onAnswer={() => begin('complete')}
+              />
+            </Suspense>
           )}
         </div>
       </div>
       <Section id="parts" title={t('parts.title')}>
-        <AdminRequestParts request={request} />
+        <Suspense>
+          <AdminRequestParts request={request} />
+        </Suspense>
       </Section>
-      {request.kinds.includes('erasure') && <RequestErasure request={request} />}
+      {request.kinds.includes('erasure') && (
+        <Suspense>
+          <RequestErasure request={request} />
+        </Suspense>
+      )}
       {request.channel === 'form' && request.subject !== 'requester' && request.state === 'received' && (
-        <RequestDisconnection request={request} />
+        <Suspense>
+          <RequestDisconnection request={request} />
+        </Suspense>
       )}
       <Section id="timeline" title={t('timeline.title')}>
         <RequestTimeline request={request} canComment={acts.includes('comment')} />
