@@ -22,6 +22,8 @@ const config = {
     '@langchain/langgraph-checkpoint',
     '@langchain/langgraph-checkpoint-postgres',
   ],
+  // Browsers ask for this name as well, whatever a page names as its icon.
+  rewrites: async () => [{ source: '/favicon.ico', destination: '/icon.svg' }],
   // `npm run check` checks the types of all files, so a build does not have to.
   typescript: { ignoreBuildErrors: true },
   // i18n/compiled.ts parses the messages on the server.

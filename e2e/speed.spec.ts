@@ -26,6 +26,12 @@ test(`no page loads more than ${most.scripts / 1024} KiB of scripts in its first
   expect(sizes.filter(({ bytes }) => bytes > most.scripts)).toEqual([])
 })
 
+test('the icon is also served under the name that browsers ask for by themselves', async ({ request }) => {
+  const answer = await request.get(`${origin}/favicon.ico`)
+  expect(answer.status()).toBe(200)
+  expect(answer.headers()['content-type']).toContain('image/svg+xml')
+})
+
 /**
  * The requests of a page, without its icon. The interface of a browser requests the icon, and as often as it likes: Chromium and Chrome request it
  * again after each navigation; the headless shell has no interface and requests it once.
@@ -39,7 +45,7 @@ async function requestsOf(browser: Browser, address: string, session: BrowserSes
     const sent: string[] = []
     page.on('request', (request) => {
       const path = request.url().slice(origin.length)
-      if (!path.startsWith('/icon.svg')) sent.push(`${request.method()} ${path}`)
+      if (!/^\/(?:icon\.svg|favicon\.ico)/.test(path)) sent.push(`${request.method()} ${path}`)
     })
     expect((await page.goto(address))?.status(), address).toBe(200)
     await page.waitForLoadState('networkidle')
