@@ -22,8 +22,9 @@ import { RequestTimeline } from './request-timeline.tsx'
 import { useRequestWords } from './request-words.tsx'
 
 /**
- * Loaded after the page can be used; the server renders them, so nothing moves. Each has its own boundary: without one, nothing on the page
- * reacts to a click until all are loaded.
+ * Loaded after the page can be used. The server renders them, so nothing moves when the page is opened by its address; after a navigation
+ * within the console they appear a moment after the rest. Each has its own boundary: without one, nothing on the page reacts to a click until
+ * all are loaded.
  */
 const RequestErasure = dynamic(() => import('./request-erasure.tsx').then((parts) => parts.RequestErasure))
 const CorrectionDesk = dynamic(() => import('./correction-desk.tsx').then((parts) => parts.CorrectionDesk))
