@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
-import { nodeFlags } from '#bin/children.ts'
+import { nodeFlags, startChild } from '#bin/children.ts'
 import { prepareInstallation } from '#lib/platform/installation.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { type TcpProxy, tcpProxy } from '#lib/testing/tcp-proxy.ts'
@@ -366,8 +366,16 @@ async function measure(
       port,
       readyPath: '/ready',
     })
-  // It signs receipts whose signature a failover lost.
-  start(scope, [process.execPath, ...nodeFlags, 'bin/worker.ts'], false, env)
+  // It signs receipts whose signature a failover lost, so it runs before the first kill and is restarted, as in an installation.
+  const { PATH = '' } = process.env
+  const worker = startChild({
+    name: 'worker',
+    file: 'bin/worker.ts',
+    env: { PATH, HOME: home, NODE_ENV: 'production', ...env },
+    onGivenUp: (message) => console.error(message),
+  })
+  scope.defer(() => worker.stop())
+  await worker.ready
   const agent = await registerBenchAgent(site, { ownerUrl: owner })
 
   const written: Written = { created: new Set(), erased: new Set(), requested: new Set(), attempts: [], served: [] }

@@ -63,29 +63,39 @@ describe.skipIf(!(await isRedisInstalled()))('a primary, a replica and three Sen
     return { store, close: () => store.close() }
   })
 
-  test('a search is refused while a replica that could be promoted lacks deletions', async () => {
+  test('confirm is refused while a replica that could be promoted lacks deletions', async () => {
     const store = redisCache(url)
     await setSentinels('down-after-milliseconds', 600_000)
     await store.set('lagging', 'a somebody', about)
     const names = await store.search(['somebody'])
     expect(names).toEqual(['kp:cache:lagging'])
+    await store.confirm()
     process.kill(replica.pid, 'SIGSTOP')
     try {
       expect(await store.drop(names)).toBe(1)
-      await expect(store.search(['somebody'])).rejects.toMatchObject({ code: 'unavailable' })
+      expect(await store.search(['somebody'])).toEqual([])
+      await expect(store.confirm()).rejects.toMatchObject({ code: 'unavailable' })
     } finally {
       process.kill(replica.pid, 'SIGCONT')
     }
-    await vi.waitFor(async () => expect(await store.search(['somebody'])).toEqual([]), patience)
+    await vi.waitFor(() => store.confirm(), patience)
     await store.close()
   }, 180_000)
 
-  test('a complete reading writes nothing', async () => {
+  test('a search writes nothing until it is confirmed', async () => {
     const store = redisCache(url)
     await store.set('kept', 'a somebody', about)
-    /** Counts the commands that wrote something: `set` would confirm it to a replica. */
+    await store.set('lost', 'a somebody', about)
+    /** Counts the commands that wrote something, also in scripts. */
     const writes = async () =>
-      String(await ask(primary, 'INFO', 'commandstats')).match(/^cmdstat_(?:set|hset|del|unlink):calls=\d+/gm)
+      String(await ask(primary, 'INFO', 'commandstats')).match(
+        /^cmdstat_(?:set|hset|del|unlink|zadd|zrem|zremrangebyscore|expire):calls=\d+/gm,
+      )
+    const other = createClient({ url: `${primary.url}/1` })
+    other.on('error', () => {})
+    await other.connect()
+    await other.del('kp:cache:lost')
+    other.destroy()
     const before = await writes()
     const names: string[] = []
     let after: string | null = null
@@ -93,8 +103,12 @@ describe.skipIf(!(await isRedisInstalled()))('a primary, a replica and three Sen
       after = await store.page(after, async ({ name }) => void names.push(name))
     } while (after !== null)
     expect(names).toContain('kp:cache:kept')
+    expect(await store.find({ patterns: ['kp:cache:*'], about: about.about })).toEqual(['kp:cache:kept'])
+    expect(await store.names((name) => name === 'kp:cache:kept')).toEqual(['kp:cache:kept'])
+    await store.read(async () => {})
+    await store.texts(async () => {})
     expect(await writes()).toEqual(before)
-    await store.search(['somebody'])
+    await store.confirm()
     expect(await writes()).not.toEqual(before)
     await store.close()
   })

@@ -8,6 +8,8 @@ interface ServerAddress {
 
 /** Milliseconds that a replica has to confirm what the primary wrote. */
 const replicating = 1_000
+/** Milliseconds that a Sentinel has to answer at the end of a search: longer than for a connection, because the search would be repeated. */
+const answering = 3_000
 
 class NoPrimary extends Error {
   readonly code = 'no primary'
@@ -106,10 +108,14 @@ interface Commands {
  * the Sentinels are asked again after the connection: a server counts as the primary only if it says so itself and most Sentinels do.
  */
 function sentinelPrimary(sentinels: Sentinels, patience: number) {
-  async function check(server: ServerAddress, client: Commands): Promise<void> {
+  async function check(
+    server: ServerAddress,
+    client: Commands,
+    longest = Math.max(patience, answering),
+  ): Promise<void> {
     const [role] = textsOf(await client.sendCommand(['ROLE']))
     if (role !== 'master') throw new NoPrimary('the server is a replica')
-    if (!isSame(await primaryOf(sentinels, patience), server)) throw new NoPrimary('another server is the primary')
+    if (!isSame(await primaryOf(sentinels, longest), server)) throw new NoPrimary('another server is the primary')
   }
   return {
     find: () => primaryOf(sentinels, patience),
@@ -127,7 +133,7 @@ function sentinelPrimary(sentinels: Sentinels, patience: number) {
      */
     async confirm(server: ServerAddress, client: Commands): Promise<void> {
       await check(server, client)
-      const count = await replicasOf(sentinels, patience)
+      const count = await replicasOf(sentinels, Math.max(patience, answering))
       if (count === 0) return
       // WAIT counts from the last write of its own connection. The name is one of a limit, so no search returns it.
       await client.sendCommand(['SET', 'kp:limit:confirmed', '', 'EX', '60'])
@@ -167,7 +173,7 @@ export async function connectRedis(
   }
   if (primary && server)
     try {
-      const checked = opened.then(() => primary.check(server, client))
+      const checked = opened.then(() => primary.check(server, client, connectTimeout))
       await inTime(connectTimeout * 3, checked) // it connects twice, to the server and to the Sentinels
     } catch (error) {
       close()

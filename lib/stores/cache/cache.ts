@@ -64,7 +64,7 @@ export interface CacheStore {
   forget(about: readonly string[]): Promise<void>
   /**
    * Names of entries whose name, value or index contains one of these strings, found by a scan of everything. A string of fewer than 20
-   * characters counts only where no letter or digit is next to it.
+   * characters counts only where no letter or digit is next to it. Removes names of entries that no longer exist from indexes.
    */
   search(searchStrings: readonly string[]): Promise<string[]>
   /** Reads the entries of these names, or all entries, one after the other. An entry may be read twice. */
@@ -99,6 +99,13 @@ export interface CacheStore {
   note(run: string, notes: Readonly<Record<string, string>>): Promise<void>
   notes(run: string): Promise<Record<string, string>>
   forgetNotes(run: string): Promise<void>
+  /**
+   * Call it at the end of a search that proves an erasure: a failover from now on keeps everything that was deleted. Behind Sentinels it
+   * writes a key that expires in a minute; `find`, `names`, `read`, `page` and `texts` write nothing.
+   *
+   * @throws `unavailable` if a replica lags behind
+   */
+  confirm(): Promise<void>
   close(): Promise<void>
 }
 

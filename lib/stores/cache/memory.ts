@@ -168,6 +168,7 @@ export function memoryCache(bounds: MemoryBounds = usual): CacheStore {
     async forgetNotes(run) {
       notes.delete(run)
     },
+    async confirm() {},
     close: async () => entries.clear(),
   }
 }

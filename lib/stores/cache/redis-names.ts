@@ -21,9 +21,9 @@ const fewPatterns = 4
 export const isEntry = (name: string): boolean =>
   !name.startsWith(indexPrefix) && !name.startsWith(limitPrefix) && !name.startsWith(notesPrefix)
 
-/** Names in an index that exist. Removes the others from it. */
-export const existingNames = (scan: RedisScan, index: string): Promise<string[]> =>
-  scan.send('EVAL', existingScript, '1', index)
+/** Names in an index that exist. `clean` removes the others from it. */
+export const existingNames = (scan: RedisScan, index: string, how: 'read' | 'clean'): Promise<string[]> =>
+  scan.send('EVAL', existingScript, '1', index, how)
 
 /** Names of entries for which `isWanted` returns true, sorted. `match`: the server's filter, applied before ours. */
 export async function entriesWhere(
@@ -57,10 +57,10 @@ export async function namesContaining(scan: RedisScan, strings: readonly string[
     const names = page.filter((name) => !name.startsWith(limitPrefix) && !name.startsWith(notesPrefix))
     const entries = names.filter((name) => !name.startsWith(indexPrefix))
     for (const name of await scan.holding(entries, searchStrings)) found.add(nameFrom(name))
-    // An index counts if its id matches. Names in it that no longer exist are removed; existing entries are found themselves.
+    // An index counts if its id matches and a name in it exists. Existing entries are found themselves.
     for (const index of names.filter((name) => name.startsWith(indexPrefix))) {
-      if (searchStrings.occursIn(index)) found.add(nameFrom(index))
-      else await existingNames(scan, nameFrom(index))
+      const existing = await existingNames(scan, nameFrom(index), 'clean')
+      if (existing.length > 0 && searchStrings.occursIn(index)) found.add(nameFrom(index))
     }
   }
   return [...found].sort()

@@ -65,7 +65,7 @@ async function* names(link: Link, match?: string): AsyncGenerator<string[]> {
   } while (cursor !== '0')
   if ((await processOf(link)) !== server)
     throw new Problem('unavailable', 'The cache (Redis) was restarted during a search. The search is repeated later.')
-  await link.confirm()
+  await link.check()
 }
 
 async function readOne(
@@ -156,7 +156,7 @@ const namesPerPage = 250
 
 /**
  * Reads a page of all entries. A cursor of SCAN is valid only in the server process that returned it: after a restart or a failover, the
- * reading begins again. It writes nothing: an erasure confirms its deletions by its own search.
+ * reading begins again.
  */
 async function readPage(
   link: Link,

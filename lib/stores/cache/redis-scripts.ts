@@ -30,11 +30,12 @@ for _, name in ipairs(KEYS) do
   gone = gone + redis.call('UNLINK', name)
 end
 return gone`
-/** KEYS: an index. Removes names that no longer exist, and returns the others. */
+/** KEYS: an index. ARGV: `clean` removes names that no longer exist. Returns the others. */
 export const existingScript = `
 local standing = {}
 for _, name in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
-  if redis.call('EXISTS', name) == 1 then table.insert(standing, name) else redis.call('ZREM', KEYS[1], name) end
+  if redis.call('EXISTS', name) == 1 then table.insert(standing, name)
+  elseif ARGV[1] == 'clean' then redis.call('ZREM', KEYS[1], name) end
 end
 return standing`
 

@@ -73,7 +73,7 @@ export function redisCache(url: string): CacheStore {
     async find({ patterns, about }) {
       const found = new Set(patterns.length === 0 ? [] : await entriesMatching(scan, patterns))
       for (const id of new Set(about))
-        for (const name of await existingNames(scan, indexPrefix + id)) found.add(nameFrom(name))
+        for (const name of await existingNames(scan, indexPrefix + id, 'read')) found.add(nameFrom(name))
       return [...found].sort()
     },
     names: (isWanted) => entriesWhere(scan, isWanted),
@@ -123,6 +123,7 @@ export function redisCache(url: string): CacheStore {
     },
     lifetimes: redisLifetimes(scan),
     ...redisNotes(link, scan),
+    confirm: () => link.confirm(),
     close: () => link.close(),
   }
 }

@@ -12,7 +12,7 @@ const freshFor = 2_000
 const trustedFor = 10_000
 /** Milliseconds that a request waits for a running replay. */
 const replayPatience = 1_500
-/** Minimum milliseconds between two replays that this process starts automatically. */
+/** Milliseconds until this process replays again what a replay left. A later failover or restore does not wait. */
 const betweenReplays = 30_000
 /** The same, while only runs that did not finish are left: a store is down, or waits for an admin. */
 const betweenRetries = 600_000
@@ -37,7 +37,7 @@ export interface ReplayState {
 }
 
 const refusedDetail = (missing: number): string =>
-  `The database was restored from a backup and does not know ${missing} ${missing === 1 ? 'erasure' : 'erasures'} of the erasure ledger. The server rejects all requests until these erasures are repeated. Run ${replayCommand}.`
+  `The database was restored from a backup, or lost its last transactions in a failover: it does not know ${missing} ${missing === 1 ? 'erasure' : 'erasures'} of the erasure ledger. The server rejects all requests until these erasures are repeated. Run ${replayCommand}.`
 
 export const alteredDetail = (count: number): string =>
   `Somebody without the secret added, changed or removed ${count} ${count === 1 ? 'row' : 'rows'} of the erasure ledger. These rows are not acted on.`
@@ -54,7 +54,7 @@ export async function replayAlone(db: Pick<Database, 'session'>, replay: () => P
       return
     }
     try {
-      logNotice('the database was restored: repeating the erasures of the ledger')
+      logNotice('the database was restored or lost transactions in a failover: repeating the erasures of the ledger')
       const { erased, subjects, parts, reinstated, refused, unfinished, unsearched } = await replay()
       logNotice(
         `replayed erasures: ${erased + subjects + parts} had come back, ${reinstated} receipts reinstated, ${refused.length} refused, ${unfinished.length} unfinished, ${unsearched.length} unsearched`,
@@ -150,6 +150,8 @@ export function restoredDatabase({
       await replayNow()
       found = await remaining()
     }
+    // What is missing later was lost later, as by the next failover.
+    if (found.closing + found.unfinished === 0) replayed = Number.NEGATIVE_INFINITY
     if (found.closing > 0 && reported.closing === 0) logNotice(refusedDetail(found.closing))
     if (found.alterations > reported.alterations) logNotice(`${alteredDetail(found.alterations)} See kp doctor.`)
     reported = found

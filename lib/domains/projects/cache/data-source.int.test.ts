@@ -1,11 +1,11 @@
 import { createClient } from '@redis/client'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { DataSource } from '#lib/kernel/data-source.ts'
 import type { ErasureScope, ProjectPart } from '#lib/kernel/erasure-scope.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { madeConversation, madeMessage, madeProject, reported } from '#lib/testing/projects.ts'
-import { isRedisInstalled, startRedis, type TestRedis } from '#lib/testing/redis.ts'
+import { isRedisInstalled, startRedis, startSentinel, type TestRedis } from '#lib/testing/redis.ts'
 
 const nobody = { subject: { account: null, agents: [] } }
 const ttl = 600
@@ -299,6 +299,65 @@ describe.skipIf(!(await isRedisInstalled()))('the cache data source', () => {
     expect(await erasure()).toMatchObject({ deleted_from: { redis: true } })
     expect(await keys()).toEqual([])
   })
+
+  it('residue is refused while a replica lacks the deletion, and plan writes nothing', async () => {
+    const primary = await startRedis()
+    const replica = await startRedis(undefined, ['--replicaof', '127.0.0.1', String(primary?.port)])
+    const sentinel = await startSentinel(primary?.port ?? 0)
+    if (!primary || !replica || !sentinel) throw new Error('redis-server went away')
+    onTestFinished(async () => void (await Promise.all([primary, replica, sentinel].map((one) => one.stop()))))
+    const ask = async ({ url }: TestRedis, ...command: string[]) => {
+      const asking = createClient({ url, RESP: 2 })
+      asking.on('error', () => {})
+      await asking.connect()
+      try {
+        return await asking.sendCommand(command)
+      } finally {
+        asking.destroy()
+      }
+    }
+    await ask(sentinel, 'SENTINEL', 'SET', 'primary', 'down-after-milliseconds', '600000')
+    await vi.waitFor(
+      async () => expect(String(await ask(sentinel, 'SENTINEL', 'REPLICAS', 'primary'))).toMatch(/port/),
+      {
+        timeout: 120_000,
+        interval: 100,
+      },
+    )
+    const behind = await testApp({ KP_REDIS_URL: `redis://primary/0?sentinels=127.0.0.1:${sentinel.port}` })
+    onTestFinished(() => behind.close())
+    const source = behind.app.dataSources.find(({ name }) => name === 'cache.entries')
+    if (!source) throw new Error('there is no holder of the cache')
+    const project = await madeProject(behind)
+    const conversation = await madeConversation(behind, project)
+    const message = await madeMessage(behind, conversation, project.owner, { content: 'A sentence about nothing.' })
+    const part = { kind: 'message', id: message.id, project: project.id, conversation: conversation.id } as const
+    await ask(primary, 'SET', `app:${message.id}`, 'x')
+    const now = behind.clock.now()
+    const writes = async () => String(await ask(primary, 'INFO', 'commandstats')).match(/^cmdstat_set:calls=\d+/gm)
+    const before = await writes()
+    const { items, watched = [] } = await behind.db.transaction(async (tx) => {
+      await source.explain?.({ part }, tx, now)
+      return source.plan({ part }, tx, now)
+    })
+    expect(await writes()).toEqual(before)
+    process.kill(replica.pid, 'SIGSTOP')
+    try {
+      await behind.db.transaction(async (tx) =>
+        source.erase({ part }, [...items, ...watched], tx, { key: newId('k'), redacts: false, now }),
+      )
+      expect(await ask(primary, 'EXISTS', `app:${message.id}`)).toBe(0)
+      await expect(source.residue({ part }, [...items, ...watched], now)).rejects.toMatchObject({
+        code: 'unavailable',
+      })
+    } finally {
+      process.kill(replica.pid, 'SIGCONT')
+    }
+    await vi.waitFor(async () => expect(await source.residue({ part }, [...items, ...watched], now)).toBe(0), {
+      timeout: 120_000,
+      interval: 100,
+    })
+  }, 300_000)
 
   it('erase rejects and plan returns items while Redis is down', async () => {
     const { scope } = await talk()

@@ -197,6 +197,7 @@ async function residueOfEntries(
   })
   const sought = { about, chosen, anchors, space, ownershipOf }
   for (const name of await textsLeft(ports, sought, projects, wordDecider)) left.add(name)
+  await ports.cache.confirm()
   return left.size
 }
 

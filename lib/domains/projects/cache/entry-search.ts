@@ -32,6 +32,7 @@ export interface CacheSourcePorts {
     | 'note'
     | 'notes'
     | 'forgetNotes'
+    | 'confirm'
   >
   sources: Sources
   whatIsMissing: MissingStoreData
