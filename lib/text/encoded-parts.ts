@@ -301,18 +301,20 @@ export interface DecodedPart {
   text: string
   /** Where a span of it is in the text that was searched. A value in Base64 is the whole Base64. */
   placeOf: (span: Span) => Span
+  /** Whether the character at an offset was in Base64 or hexadecimal. */
+  isCoded: (offset: number) => boolean
 }
 
 /**
  * Searches the parts of a text that contain encodings, without these. Returns the findings with their places in the text. `isCoded`: the
  * finding was in Base64 or hexadecimal.
- * @param isProse searches for sentences rather than values: with more text around an encoding, escaped signs, and Base64 in lines of any
- * width
+ * @param options `isProse`: searches for sentences rather than values: with more text around an encoding, escaped signs, and Base64 in lines of
+ * any width. `until`: the offset from which on nothing is searched; asked before each part.
  */
 export function searchDecoded<T extends Span>(
   text: string,
   find: (part: DecodedPart) => readonly T[],
-  isProse = false,
+  { isProse = false, until }: { isProse?: boolean; until?: () => number } = {},
 ): (T & { isCoded: boolean })[] {
   const found: (T & { isCoded: boolean })[] = []
   const search = ({ text: part, back, isCoded }: Level, base: number) => {
@@ -320,13 +322,14 @@ export function searchDecoded<T extends Span>(
       const place = back(span)
       return { start: base + place.start, end: base + place.end }
     }
-    for (const each of find({ text: part, placeOf })) {
+    for (const each of find({ text: part, placeOf, isCoded })) {
       const place = placeOf(each)
       if (place.end > place.start)
         found.push({ ...each, start: place.start, end: place.end, isCoded: isCoded(each.start) })
     }
   }
   for (const { start, end } of windowsIn(text, isProse)) {
+    if (until && start >= until()) break
     const part = text.slice(start, end)
     for (const level of levelsOf(part)) search(level, start)
     if (!inForm.test(part)) continue
@@ -337,8 +340,10 @@ export function searchDecoded<T extends Span>(
   }
   if (!isProse) return found
   // Beside other text, the end of Base64 may look like a line end of quoted-printable.
-  for (const { start, end, texts } of runsAlone(text))
+  for (const { start, end, texts } of runsAlone(text)) {
+    if (until && start >= until()) continue
     for (const level of texts.flatMap(levelsOf))
       search({ text: level.text, back: () => ({ start, end }), isCoded: () => true }, 0)
+  }
   return found
 }

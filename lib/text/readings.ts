@@ -344,16 +344,56 @@ const continued =
 const openingOf = /(?:^|[\s([{=:,+|.&])[fFrRuUbBN]{0,2}$/
 const closingOf = /[\s;,.)\]}+|&]/
 const longestString = 400
-/** The quotation mark that begins the string before an offset, or ends the one from it on, in the same line; -1 without one. */
-function quoteBefore(text: string, quote: string, least: number, at: number): number {
-  for (let from = at - 1; from >= Math.max(least, at - longestString) && text[from] !== '\n'; from--)
-    if (text[from] === quote && openingOf.test(text.slice(Math.max(0, from - 3), from))) return from
-  return -1
-}
-function quoteAfter(text: string, quote: string, at: number): number {
-  for (let to = at; to < Math.min(text.length, at + longestString) && text[to] !== '\n'; to++)
-    if (text[to] === quote && (to + 1 === text.length || closingOf.test(text[to + 1] ?? ''))) return to
-  return -1
+/**
+ * The quotation marks of one kind in a text. Offsets that are asked for do not decrease, so that each part of the text is read once, however many
+ * strings it has.
+ */
+class QuotationMarks {
+  readonly #text: string
+  readonly #quote: number
+  #read = 0
+  #opening = -1
+  #lineEnd = -1
+  /** No end of a string is between these offsets. At the second one is the end of a string or a line, unless the reading stopped there. */
+  #from = 0
+  #to = 0
+  #isClosing = false
+
+  constructor(text: string, quote: string) {
+    this.#text = text
+    this.#quote = quote.charCodeAt(0)
+  }
+
+  /** The quotation mark that begins the string before an offset, in the same line; -1 without one. */
+  before(at: number, least: number): number {
+    const text = this.#text
+    for (; this.#read < at; this.#read++) {
+      const unit = text.charCodeAt(this.#read)
+      if (unit === 10) this.#lineEnd = this.#read
+      else if (unit === this.#quote && openingOf.test(text.slice(Math.max(0, this.#read - 3), this.#read)))
+        this.#opening = this.#read
+    }
+    const opening = this.#opening
+    return opening > this.#lineEnd && opening >= Math.max(least, at - longestString) ? opening : -1
+  }
+
+  /** The quotation mark that ends the string from an offset on, in the same line; -1 without one. */
+  after(at: number): number {
+    const text = this.#text
+    const end = Math.min(text.length, at + longestString)
+    if (at < this.#from || at > this.#to) {
+      this.#from = at
+      this.#to = at
+      this.#isClosing = false
+    }
+    let unit = text.charCodeAt(this.#to)
+    while (!this.#isClosing && this.#to < end && unit !== 10) {
+      if (unit === this.#quote && (this.#to + 1 === text.length || closingOf.test(text[this.#to + 1] ?? '')))
+        this.#isClosing = true
+      else unit = text.charCodeAt(++this.#to)
+    }
+    return this.#isClosing && this.#to < end ? this.#to : -1
+  }
 }
 /** Notes of a transcriber, and codes of a terminal without their first sign. */
 const remark =
@@ -388,6 +428,7 @@ for (const sign of '(<^') begins[sign.charCodeAt(0)] = beginsNumber
 /** A text without formatting inside words, operators between the parts of a string, notes, and names of formats between words. */
 function withoutFormats(base: string, flowEnd: number): Layer | undefined {
   const builder = new ReadingBuilder(base, flowEnd)
+  const marks = new Map<string, QuotationMarks>()
   let [last, closing] = [0, -1]
   for (let at = 0; at < base.length; at++) {
     const begin = begins[base.charCodeAt(at)]
@@ -414,14 +455,16 @@ function withoutFormats(base: string, flowEnd: number): Layer | undefined {
     } else if (end === at) continue
     else if (quote !== undefined && end - at > 2) {
       // The parts of a string remain strings when their words are cut.
-      const opening = quoteBefore(base, quote, last, at)
+      const known = marks.get(quote) ?? new QuotationMarks(base, quote)
+      marks.set(quote, known)
+      const opening = known.before(at, last)
       if (opening >= 0) {
         builder.copyTo(opening, opening + 1)
         builder.markup(opening, opening + 1, quote)
       }
       builder.copyTo(start, end)
       builder.markup(start, end, '')
-      closing = quoteAfter(base, quote, end)
+      closing = known.after(end)
     } else {
       builder.copyTo(start, end)
       builder.label(start, end)

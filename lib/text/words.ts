@@ -57,6 +57,31 @@ const hasLatinLetter = /[łøđħŧæœþðĸ]/g
  * without accents in alphabets where writers omit them.
  */
 export function foldWord(word: string): string {
+  const regular = regularFold(word)
+  if (regular !== undefined) return regular
+  if (word.length > 1) return foldWhole(word)
+  const known = irregularFolds.get(word)
+  if (known !== undefined) return known
+  const folded = foldWhole(word)
+  irregularFolds.set(word, folded)
+  return folded
+}
+/** Single characters that {@link regularFold} does not fold. */
+const irregularFolds = new Map<string, string>()
+/** Whether each letter of a word can be folded by itself, and the result. */
+function regularFold(word: string): string | undefined {
+  let folded = ''
+  for (let at = 0; at < word.length; at++) {
+    const unit = word.charCodeAt(at)
+    const page = unit < 256 ? ascii : pageOf(unit >>> 8)
+    const kind = page.classes[unit & 255]
+    if (kind === letter || kind === alone) folded += String.fromCharCode(page.folded[unit & 255] ?? 0)
+    else if (kind === several) folded += page.longer.get(unit & 255) ?? ''
+    else return undefined
+  }
+  return folded
+}
+function foldWhole(word: string): string {
   const folded = withoutAccents(word.normalize('NFKC'))
     .toLowerCase()
     .toUpperCase()
@@ -157,7 +182,7 @@ function pageAt(high: number): CodePage {
     const found = classOf(text)
     page.classes[low] = found
     if (found !== alone && found !== letter && found !== aloneOrMark) continue
-    const folded = foldWord(text)
+    const folded = foldWhole(text)
     if (folded.length === 1 && !isConjoining(folded.charCodeAt(0))) page.folded[low] = folded.charCodeAt(0)
     else if (found === letter && folded.length > 1 && /^[a-z0-9]+$/.test(folded)) {
       page.classes[low] = several

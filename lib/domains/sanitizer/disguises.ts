@@ -146,6 +146,14 @@ const DIGIT_IN_WORD = /[013457@$](?=\p{Ll})/gu
 const WORD_PART = /[\p{Ll}013457@$]{1,60}/uy
 const isWordPart = /[\p{Ll}013457@$]/u
 const LEET_TOKEN = /(?<![\p{L}\d])(?:[\p{Ll}013457@$]|!(?=\p{Ll})){1,40}(?![\p{L}\d])/gu
+/** Length of the shortest stem. */
+const shortestStem = 5
+const isAscii = /^[\0-\x7f]*$/
+/** Whether a word contains a stem, without accents and in compatibility forms. */
+function hasStem(word: string): boolean {
+  if (!isAscii.test(word)) return STEM.test(lettersOf(word).normalize('NFKD').replace(/\p{M}/gu, ''))
+  return word.length >= shortestStem && STEM.test(lettersOf(word))
+}
 const lettersOf = (word: string): string => word.replace(/[013457@$!]/g, (sign) => LEET[sign] ?? sign)
 const ONE = /(?<=\p{Ll})1|1(?=\p{Ll})/gu
 const hasOne = /(?<=\p{Ll})1|1(?=\p{Ll})/u
@@ -167,7 +175,7 @@ function withLetters(copy: string): string | undefined {
     WORD_PART.lastIndex = start
     const word = WORD_PART.exec(copy)?.[0] ?? ''
     end = start + word.length
-    if (STEM.test(lettersOf(word).normalize('NFKD').replace(/\p{M}/gu, ''))) return copy.replace(LEET_TOKEN, lettersOf)
+    if (hasStem(word)) return copy.replace(LEET_TOKEN, lettersOf)
   }
   return undefined
 }

@@ -180,17 +180,27 @@ const MOST_QUOTED = 20
  */
 export function findInjections(text: string, kind: TextKind): Injections {
   const isInCode = codeOf(text, kind)
-  const candidates = candidatesIn(text, isInCode)
+  const candidates = candidatesIn(text, isInCode, () => true)
+  // An order refuses the text, and whatever follows it decides nothing.
+  let until = candidates.reduce((min, { offset, isQuoted }) => (isQuoted ? min : Math.min(min, offset)), text.length)
   const encoded: number[] = []
   const decoded = searchDecoded(
     text,
-    ({ text: part, placeOf }) =>
-      candidatesIn(part, (offset) => isInCode(placeOf({ start: offset, end: offset + 1 }).start)).map((found) => ({
-        ...found,
-        start: found.offset,
-        end: found.offset + found.length,
-      })),
-    true,
+    ({ text: part, placeOf, isCoded }) => {
+      const refuses = (offset: number, length: number): boolean => {
+        const place = placeOf({ start: offset, end: offset + length })
+        return place.end > place.start && !isCoded(offset)
+      }
+      const found = candidatesIn(
+        part,
+        (offset) => isInCode(placeOf({ start: offset, end: offset + 1 }).start),
+        refuses,
+      ).map((one) => ({ ...one, start: one.offset, end: one.offset + one.length }))
+      for (const { start, end, length, isQuoted } of found)
+        if (!isQuoted && refuses(start, length)) until = Math.min(until, placeOf({ start, end }).start)
+      return found
+    },
+    { isProse: true, until: () => until },
   )
   for (const { start, rule, isQuoted, isCoded } of decoded)
     if (!isCoded) candidates.push({ offset: start, length: 0, rule, isQuoted })
@@ -279,11 +289,51 @@ const withoutEmphasis = (copy: string): string =>
 
 type InCode = (position: number) => boolean
 
-function candidatesIn(text: string, isInCode: InCode): Candidate[] {
+/** Whether an order at an offset refuses the text, rather than being in Base64. */
+type Refuses = (offset: number, length: number) => boolean
+
+/** The candidates of one copy of a text. After an order that refuses the text, no other one is needed. */
+class Candidates {
+  readonly all: Candidate[] = []
+  /** The offset in the copy of the first order that refuses the text. */
+  until = Number.POSITIVE_INFINITY
+  /** The offset in the copy of the first order that does not refuse the text. */
+  #other = Number.POSITIVE_INFINITY
+  readonly #refuses: Refuses | undefined
+  readonly #toText: (offset: number) => number
+
+  constructor(toText: (offset: number) => number, refuses: Refuses | undefined) {
+    this.#toText = toText
+    this.#refuses = refuses
+  }
+
+  add(offset: number, length: number, rule: string, isQuoted: boolean): void {
+    this.all.push({ offset, length, rule, isQuoted })
+    if (isQuoted || !this.#refuses || offset >= this.until) return
+    if (this.#refuses(this.#toText(offset), length)) this.until = offset
+    else this.#other = Math.min(this.#other, offset)
+  }
+
+  /** Whether candidates after `until` are needed, because the first order is none that refuses the text. */
+  get isIncomplete(): boolean {
+    return this.until < Number.POSITIVE_INFINITY && this.#other <= this.until
+  }
+
+  /** The first order and the first quotations, with their offsets in the text. Only those that are reported are converted. */
+  placed(): Candidate[] {
+    const sorted = this.all.toSorted((one, other) => one.offset - other.offset)
+    const first = sorted.find(({ isQuoted }) => !isQuoted)
+    const quoted = sorted.filter(({ isQuoted }) => isQuoted).slice(0, MOST_QUOTED)
+    return [...(first ? [first] : []), ...quoted].map((each) => ({ ...each, offset: this.#toText(each.offset) }))
+  }
+}
+
+/** @param refuses undefined if all candidates are needed */
+function candidatesIn(text: string, isInCode: InCode, refuses: Refuses | undefined): Candidate[] {
   const fold = new Folded(text)
   const { copy } = fold
   const isCode: InCode = (position) => isInCode(fold.placeOf(position))
-  const found: Candidate[] = []
+  const found = new Candidates(fold.placeOf, refuses)
   addOverrides(copy, found)
   if (ENDED.test(copy)) addLapsed(copy, found)
   if (copy.includes('system') || copy.includes('developer')) addRoles(copy, isCode, found)
@@ -297,32 +347,25 @@ function candidatesIn(text: string, isInCode: InCode): Candidate[] {
   }
   // Orders in other languages with letters of another script that look like Latin ones.
   if (MIXED_SCRIPTS.test(text)) for (const order of findOverrides(copy).found) addOrder(copy, order, found)
-  const inPieces: Candidate[] = []
+  const inPieces = new Candidates((offset) => offset, refuses)
+  let lower: string | undefined
   for (const { start, end, text: words, isName } of assembled(text)) {
-    if (!isOrder(words)) continue
-    const speech = speechAt(text.toLowerCase(), start, end)
-    if (speech !== 'none')
-      inPieces.push({
-        offset: start,
-        length: end - start,
-        rule: 'instruction-override',
-        isQuoted: isName || speech === 'quotation',
-      })
+    if (start >= inPieces.until || !isOrder(words)) continue
+    lower ??= text.toLowerCase()
+    const speech = speechAt(lower, start, end)
+    if (speech !== 'none') inPieces.add(start, end - start, 'instruction-override', isName || speech === 'quotation')
   }
   const others = findOverrides(text)
-  const inOthers: Candidate[] = []
-  for (const { start, end, isDoubtful } of others.found) {
+  const inOthers = new Candidates(others.placeOf, refuses)
+  for (const { start, end, isDoubtful } of others.found.toSorted((one, other) => one.start - other.start)) {
+    if (start >= inOthers.until) break
     const said = speechAt(others.copy, start, end)
     const speech = isDoubtful && said === 'order' ? 'quotation' : said
-    if (speech !== 'none')
-      inOthers.push({
-        offset: start,
-        length: end - start,
-        rule: 'instruction-override',
-        isQuoted: speech === 'quotation',
-      })
+    if (speech !== 'none') inOthers.add(start, end - start, 'instruction-override', speech === 'quotation')
   }
-  return [...placed(found, fold.placeOf), ...placed(inOthers, others.placeOf), ...placed(inPieces, (offset) => offset)]
+  const lists = [found, inOthers, inPieces]
+  if (lists.some(({ isIncomplete }) => isIncomplete)) return candidatesIn(text, isInCode, undefined)
+  return lists.flatMap((list) => list.placed())
 }
 
 const MIXED_SCRIPTS = /[A-Za-z][\u0370-\u04ff]|[\u0370-\u04ff][A-Za-z]/
@@ -341,23 +384,16 @@ function isOrder(words: string): boolean {
   return findOverrides(words).found.some(({ isDoubtful }) => !isDoubtful)
 }
 
-function addOrder(copy: string, { start, end, isTentative }: FoundOverride, found: Candidate[]): void {
+function addOrder(copy: string, { start, end, isTentative }: FoundOverride, found: Candidates): void {
+  if (start >= found.until) return
   const said = speechAt(copy, start, end)
   const speech = isTentative && said === 'order' ? 'quotation' : said
-  if (speech !== 'none')
-    found.push({ offset: start, length: end - start, rule: 'instruction-override', isQuoted: speech === 'quotation' })
+  if (speech !== 'none') found.add(start, end - start, 'instruction-override', speech === 'quotation')
 }
 
-/** Converts offsets in a copy. Only those that are reported are converted. */
-function placed(found: readonly Candidate[], toText: (offset: number) => number): Candidate[] {
-  const sorted = found.toSorted((one, other) => one.offset - other.offset)
-  const first = sorted.find(({ isQuoted }) => !isQuoted)
-  const quoted = sorted.filter(({ isQuoted }) => isQuoted).slice(0, MOST_QUOTED)
-  return [...(first ? [first] : []), ...quoted].map((each) => ({ ...each, offset: toText(each.offset) }))
-}
-
-function addOverrides(copy: string, found: Candidate[]): void {
+function addOverrides(copy: string, found: Candidates): void {
   for (const { index } of copy.matchAll(ANCHOR)) {
+    if (index >= found.until) break
     const window = copy.slice(index, index + ORDER_REACH)
     if (!OBJECT.test(window) || WORD_BEFORE.test(copy.slice(Math.max(0, index - 2), index))) continue
     const order = [window, ...undisguised(window)].map(orderIn).find((words) => words !== undefined)
@@ -377,17 +413,16 @@ function addOverrides(copy: string, found: Candidate[]): void {
       isOfFile(order, after) ||
       isOfProgram(order, after)
     const speech = said === 'order' && isDoubtful ? 'quotation' : said
-    if (speech !== 'none')
-      found.push({ offset: index, length, rule: 'instruction-override', isQuoted: speech === 'quotation' })
+    if (speech !== 'none') found.add(index, length, 'instruction-override', speech === 'quotation')
   }
 }
 
-function addLapsed(copy: string, found: Candidate[]): void {
+function addLapsed(copy: string, found: Candidates): void {
   for (const { 0: words, 1: every, index } of copy.matchAll(LAPSED)) {
+    if (index >= found.until) break
     const speech = speechAt(copy, index, index + words.length)
     if (speech === 'none') continue
-    const isQuoted = speech === 'quotation' || every === undefined
-    found.push({ offset: index, length: words.length, rule: 'instruction-override', isQuoted })
+    found.add(index, words.length, 'instruction-override', speech === 'quotation' || every === undefined)
   }
 }
 
@@ -408,18 +443,19 @@ function orderLength(text: string): number | undefined {
   return pattern.test(text) ? pattern.lastIndex : undefined
 }
 
-function addRoles(copy: string, isCode: InCode, found: Candidate[]): void {
+function addRoles(copy: string, isCode: InCode, found: Candidates): void {
   addDecisions(copy, findRoleMarkers(copy, isCode), found)
   addDecisions(copy, findMessages(copy, isCode), found)
   addDecisions(copy, findSystemTags(copy, isCode), found)
 }
 
-function addDecisions(copy: string, roles: readonly RoleFinding[], found: Candidate[]): void {
+function addDecisions(copy: string, roles: readonly RoleFinding[], found: Candidates): void {
   for (const { start, end, rule, verdict } of roles) {
+    if (start >= found.until) continue
     // After a role, "that" begins a clause: "note that system: …".
     const isClause = rule === 'system-role' && /\b(?:that|this|it)\s$/.test(copy.slice(Math.max(0, start - 6), start))
     const speech = verdict === 'doubtful' ? 'quotation' : isClause ? 'order' : speechAt(copy, start, end)
-    if (speech !== 'none') found.push({ offset: start, length: end - start, rule, isQuoted: speech === 'quotation' })
+    if (speech !== 'none') found.add(start, end - start, rule, speech === 'quotation')
   }
 }
 

@@ -21,11 +21,20 @@ const plain = (text: string): string =>
         .replace(ACCENTS, '')
         .replace(/[ßıłđ’]/g, (letter) => STROKES[letter] ?? letter)
     : text.toLowerCase()
+/** Lengths of single characters in {@link plain}. */
+const lengths = new Map<string, number>()
+function lengthOf(character: string): number {
+  const known = lengths.get(character)
+  if (known !== undefined) return known
+  const { length } = plain(character)
+  lengths.set(character, length)
+  return length
+}
 /** Maps offsets in {@link plain} to the text. */
 function offsetsOf(text: string): Offsets {
   const offsets = new Offsets()
   for (const { 0: character, index } of text.matchAll(NOT_ASCII_CHARACTERS))
-    offsets.add(index, character.length, plain(character).length)
+    offsets.add(index, character.length, lengthOf(character))
   return offsets
 }
 

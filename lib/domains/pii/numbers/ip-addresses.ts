@@ -1,4 +1,4 @@
-import { beginsWord, isAlphanumeric, isDigit } from '#lib/domains/pii/character-classes.ts'
+import { beginsWord, isAlphanumeric, isDigit, isHex } from '#lib/domains/pii/character-classes.ts'
 import { finding, lowConfidence, type SensitiveFinding } from '#lib/domains/pii/findings.ts'
 
 const octets = /(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)){3}/y
@@ -94,7 +94,10 @@ const mayBeSection = (text: string, start: number, end: number): boolean =>
 const isNetwork = (text: string, end: number, hasNoHost: boolean): boolean =>
   hasNoHost && /^\/(?:[12]?\d|3[01]|[4-9]\d|1[01]\d)(?!\d)/.test(text.slice(end, end + 5))
 
-const hexOrColon = /[0-9a-fA-F:.]/
+const isHexOrColon = (text: string, at: number): boolean => {
+  const code = text.charCodeAt(at)
+  return isHex(text, at) || code === 58 || code === 46
+}
 /** Global unicast, unique local, link-local, multicast, NAT64 and IPv4-mapped addresses. */
 const usualFirst = /^(?:2[0-9a-f]{3}|3ff[ef]|f[cd][0-9a-f]{2}|fe[89ab][0-9a-f]|ff0[0-9a-f]|64):/i
 const ofManyV6 =
@@ -107,23 +110,26 @@ function isOfNobody(groups: readonly string[]): boolean {
   return groups.every((group) => /^0{0,3}[0-9a-f]$/i.test(group)) || groups.join(':').toLowerCase() === '64:ff9b'
 }
 
-/** RFC 4291: the groups as written; undefined if it is not an address. */
+/** RFC 4291: the groups as written, in a text of hexadecimal digits, colons and dots; undefined if it is not an address. */
 function groupsOf(written: string): string[] | undefined {
-  const halves = written.split('::')
-  if (halves.length > 2) return undefined
-  const groups = halves.flatMap((half) => (half === '' ? [] : half.split(':')))
+  const gap = written.indexOf('::')
+  if (gap >= 0 && written.indexOf('::', gap + 2) >= 0) return undefined
+  const groups = gap < 0 ? written.split(':') : partsOf(written.slice(0, gap)).concat(partsOf(written.slice(gap + 2)))
   const last = groups.at(-1) ?? ''
-  let count = groups.length
-  let plain = groups
-  if (last.includes('.')) {
+  const isMixed = last.includes('.')
+  if (isMixed) {
     octets.lastIndex = 0
     if (octets.exec(last)?.[0] !== last) return undefined
-    plain = groups.slice(0, -1)
-    count += 1
   }
-  if (!plain.every((group) => /^[0-9a-f]{1,4}$/i.test(group))) return undefined
-  return (halves.length === 2 ? count < 8 : count === 8) ? groups : undefined
+  const plain = isMixed ? groups.length - 1 : groups.length
+  for (let at = 0; at < plain; at++) {
+    const group = groups[at] ?? ''
+    if (group === '' || group.length > 4 || group.includes('.')) return undefined
+  }
+  const count = isMixed ? plain + 2 : plain
+  return (gap >= 0 ? count < 8 : count === 8) ? groups : undefined
 }
+const partsOf = (half: string): string[] => (half === '' ? [] : half.split(':'))
 /** Excludes scopes in code (`a::b`), times and hardware addresses: an unusual first group requires further signs of an address. */
 function isAddress(written: string, groups: readonly string[]): boolean {
   if (usualFirst.test(written) || /^::ffff:(?:0:)?\d/i.test(written) || /^::1$/.test(written)) return true
@@ -133,10 +139,9 @@ function isAddress(written: string, groups: readonly string[]): boolean {
 
 /** The IPv6 address whose first colon is here: in full, compressed, ending in an IPv4 address, in brackets, or with a zone. */
 export function ipv6Around(text: string, colon: number): SensitiveFinding | undefined {
-  const next = text.charAt(colon + 1)
-  if (!hexOrColon.test(next)) return undefined
+  if (!isHexOrColon(text, colon + 1)) return undefined
   let start = colon
-  while (start > 0 && colon - start < 5 && /[0-9a-fA-F]/.test(text.charAt(start - 1))) start -= 1
+  while (start > 0 && colon - start < 5 && isHex(text, start - 1)) start -= 1
   if (colon - start > 4) return undefined
   if (isAlphanumeric(text, start - 1)) {
     // An escaped line end may precede the address; a name and its colon may (`ip:::1`).
@@ -156,18 +161,26 @@ export function ipv6Around(text: string, colon: number): SensitiveFinding | unde
 /** Text of a source map: numbers between semicolons, with signs for jumps. */
 const ofMap = /^(?:[\d:;-]|:[io])+$/
 
+const isMap = (around: string): boolean => ofMap.test(around) && /:[io-]|;;;|:;/.test(around)
+/** Whether the unit at the end of what may be an address is a full stop, or a single colon after something else. */
+const isStop = (text: string, start: number, at: number): boolean =>
+  text.charCodeAt(at) === 46 || (text.charCodeAt(at) === 58 && at > start && text.charCodeAt(at - 1) !== 58)
+
 /** The IPv6 address that starts here. */
 function ipv6From(text: string, start: number): SensitiveFinding | undefined {
   let end = start
-  while (end < text.length && end - start < 48 && hexOrColon.test(text.charAt(end))) end += 1
-  if (isAlphanumeric(text, end)) return undefined
-  let written = text.slice(start, end)
-  while (/[.]$|[^:]:$/.test(written)) written = written.slice(0, -1)
+  let colons = 0
+  for (; end < text.length && end - start < 48 && isHexOrColon(text, end); end++)
+    if (text.charCodeAt(end) === 58) colons += 1
+  // The shortest address has two colons.
+  if (colons < 2 || isAlphanumeric(text, end)) return undefined
+  const whole = end
+  while (end > start && isStop(text, start, end - 1)) end -= 1
+  const written = text.slice(start, end)
   const groups = groupsOf(written)
   if (groups === undefined || !isAddress(written, groups)) return undefined
   // A source map of a compiler: `;2391:304::-;2509:7;`
-  const around = text.slice(Math.max(0, start - 12), end + 12)
-  const isInMap = text.charCodeAt(start - 1) === 59 && ofMap.test(around) && /:[io-]|;;;|:;/.test(around)
+  const isInMap = text.charCodeAt(start - 1) === 59 && isMap(text.slice(Math.max(0, start - 12), whole + 12))
   const found = finding('ip', start, start + written.length, 0.9)
   const isOfNoHost = isOfNobody(groups) || isNetwork(text, start + written.length, /::$|:0:0$/.test(written))
   return ofManyV6.test(written) || isOfNoHost || isInMap ? lowConfidence(found) : found

@@ -226,9 +226,13 @@ const wordIn = /\p{L}[\p{L}\p{M}’'ºº]*/gu
 export const cueReach = 40
 const maxWords = 5
 
+/** So many signs in a row separate a number from its cue. */
+const fewestSigns = 13
+const digitsAndSigns = /^[\d :.,()+/-]+$/
 /** Whether only signs and words that usually introduce a number are between the cue and the number. */
 export function leadsToNumber(written: string): boolean {
   if (written === '' || written === ' ' || written === ': ' || /^[ :.-]{1,3}$/.test(written)) return true
+  if (written.length < fewestSigns && digitsAndSigns.test(written)) return !/\d\d/.test(written)
   // Another number, an assignment to something else, or the end of a sentence or paragraph.
   if (/\d{2}|[;{}=]\s{0,40}[^\s"'`<>({[]{0,40}[;{}]|\n\s*\n|\p{L}[.!?]\s+\p{L}{4}|[^\p{L}\p{N}]{13}/u.test(written))
     return false
