@@ -243,25 +243,32 @@ const BLANK = /^[\u115F\u1160\u2800\u3164\uFFA0]$/u
 /** Format characters; allowed in some contexts, but never part of a word's appearance. */
 const INVISIBLE = /^\p{Cf}$/u
 /** All scripts except East Asian ones, whose many characters fold to themselves. */
-const FOLDABLE = /[\u0080-\u2E7F\uFEFF\u3164\uA490-\uABFF\uF900-\u{16FFF}\u{1D000}-\u{1FFFF}]/gu
-const folded = new Map<string, string>()
+const isFoldable = (point: number): boolean =>
+  (point >= 0x80 && point < 0x2e80) ||
+  point === 0x3164 ||
+  (point >= 0xa490 && point < 0xac00) ||
+  (point >= 0xf900 && point < 0x17000) ||
+  (point >= 0x1d000 && point < 0x20000)
+const NOT_ASCII = /[^\0-\x7f]/
+const folded = new Map<number, string>()
 
 /**
  * Folds one character to its appearance: Latin, lower case, without marks; compatibility forms (full width, mathematical, circled) and
  * look-alikes are resolved by NFKD and a table.
  */
-function foldCharacter(character: string): string {
-  const known = folded.get(character)
+function foldCharacter(point: number): string {
+  const known = folded.get(point)
   if (known !== undefined) return known
+  const character = String.fromCodePoint(point)
   if (INVISIBLE.test(character)) {
-    folded.set(character, '')
+    folded.set(point, '')
     return ''
   }
   const plain = BLANK.test(character) ? ' ' : character.normalize('NFKD').replace(/\p{M}/gu, '')
   const value = Array.from(plain, (part) => HOMOGLYPHS.get(part) ?? part)
     .join('')
     .toLowerCase()
-  folded.set(character, value)
+  folded.set(point, value)
   return value
 }
 
@@ -271,12 +278,38 @@ class Folded {
   readonly #offsets = new Offsets()
 
   constructor(text: string) {
-    const plain = text.replace(FOLDABLE, (character, start: number) => {
-      const fold = foldCharacter(character)
-      this.#offsets.add(start, character.length, fold.length)
-      return fold
-    })
+    const plain = NOT_ASCII.test(text) ? this.#fold(text) : text
     this.copy = withoutEmphasis(plain.toLowerCase())
+  }
+
+  #fold(text: string): string {
+    let units = new Uint16Array(text.length + 64)
+    let [count, all] = [0, 0]
+    const write = (unit: number) => {
+      if (count === units.length) {
+        const more = new Uint16Array(count * 2)
+        more.set(units)
+        units = more
+      }
+      all |= unit
+      units[count++] = unit
+    }
+    for (let at = 0; at < text.length; at++) {
+      const unit = text.charCodeAt(at)
+      const point = unit >= 0xd800 && unit < 0xdc00 ? (text.codePointAt(at) ?? unit) : unit
+      const length = point > 0xffff ? 2 : 1
+      if (isFoldable(point)) {
+        const fold = foldCharacter(point)
+        this.#offsets.add(at, length, fold.length)
+        for (let part = 0; part < fold.length; part++) write(fold.charCodeAt(part))
+      } else {
+        write(unit)
+        if (length === 2) write(text.charCodeAt(at + 1))
+      }
+      at += length - 1
+    }
+    if (all < 0x100) return Buffer.from(units.subarray(0, count)).toString('latin1')
+    return Buffer.from(units.buffer, 0, count * 2).toString('utf16le')
   }
 
   /** The offset in the text of the character at `offset` in the copy. */

@@ -407,6 +407,8 @@ interface Language {
   said: RegExp
   order: RegExp
   lapsed: RegExp
+  /** "No longer apply": without these words nothing has lapsed. */
+  ends: RegExp
   every: RegExp
   /** Whether an order between two parts of a text is certain. */
   isCertain: (head: string, order: string, tail: string) => boolean
@@ -434,6 +436,7 @@ const languageOf = (words: OverrideWords): Language => {
     said: new RegExp(anyOf(`${words.prior}|${words.own}`), 'u'),
     order: new RegExp(order, 'gu'),
     lapsed: new RegExp(lapsed, 'gu'),
+    ends: new RegExp(anyOf(words.lapsed), 'u'),
     every: new RegExp(anyOf(words.every), 'u'),
     isCertain: certainty(words),
     isOnlyDoubtful: words.certain !== undefined,
@@ -485,7 +488,7 @@ export function findOverrides(text: string): Overrides {
         found.push({ start: start + index, end: start + index + length, isDoubtful, isTentative })
       }
       for (const variant of signless === window ? [window] : [window, signless])
-        for (const { said, order, lapsed, every, isCertain, isOnlyDoubtful } of languages) {
+        for (const { said, order, lapsed, ends, every, isCertain, isOnlyDoubtful } of languages) {
           if (!said.test(variant)) continue
           for (const { 0: words, index } of variant.matchAll(order)) {
             const after = index + words.length
@@ -494,6 +497,7 @@ export function findOverrides(text: string): Overrides {
             const isWhole = end >= copy.length || after + BESIDE < variant.length
             see(index, words.length, isTentative || (isWhole && isDeletion(words, tail)), isTentative)
           }
+          if (!ends.test(variant)) continue
           for (const { 0: words, index } of variant.matchAll(lapsed))
             see(index, words.length, isOnlyDoubtful || !every.test(words), isOnlyDoubtful)
         }
