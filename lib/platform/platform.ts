@@ -1,7 +1,8 @@
 import { customerNetworkOf, limitKeyOf } from '#lib/access/client-address.ts'
-import { limiterMeasures } from '#lib/access/limiter.ts'
-import { purgeExpiredWindows } from '#lib/access/limiter-postgres.ts'
-import { openLimiter } from '#lib/access/open-limiter.ts'
+import { type Limiter, limiterMeasures, memoryLimiter } from '#lib/access/limiter.ts'
+import type { LimiterEvents } from '#lib/access/limiter-fallback.ts'
+import { limitsPool, postgresLimiter, purgeExpiredWindows } from '#lib/access/limiter-postgres.ts'
+import { redisLimiter } from '#lib/access/limiter-redis.ts'
 import { dataFolderMark } from '#lib/config/data-folder.ts'
 import { type Env, hasMailServer, publicUrl, telemetryTarget } from '#lib/config/env.ts'
 import { storeLocationNamed } from '#lib/config/location-names.ts'
@@ -36,9 +37,8 @@ import type { DatabaseQuery } from '#lib/kernel/evidence.ts'
 import { logFault, logNotice } from '#lib/kernel/fault-log.ts'
 import { memoize } from '#lib/kernel/memoize.ts'
 import { transactionalEvent } from '#lib/kernel/transactional-event.ts'
-import { fileLedger } from '#lib/stores/ledger/ledger.ts'
+import { fileLedger, observedLedger } from '#lib/stores/ledger/ledger.ts'
 import { ledgerFolder, ledgerMark } from '#lib/stores/ledger/ledger-place.ts'
-import { observedLedger } from '#lib/stores/ledger/observed-ledger.ts'
 import { openMail } from '#lib/stores/mail/mail.ts'
 import { type Database, openDatabase } from '#lib/stores/postgres/database.ts'
 import { openPostHog } from '#lib/stores/posthog.ts'
@@ -46,6 +46,52 @@ import { openPresidio } from '#lib/stores/presidio.ts'
 import { isEmptyStore, openStores, rememberedStores } from './open-stores.ts'
 import { sealedVersionColumns } from './resealing.ts'
 import { storeChecks, storeMeasures, storeStates } from './store-states.ts'
+
+type LimiterSettings = Pick<Env, 'KP_LIMITS' | 'KP_REDIS_URL' | 'DATABASE_URL' | 'DATABASE_DIRECT_URL'>
+
+function limiterOf(
+  store: Limiter['store'],
+  env: LimiterSettings,
+  events: LimiterEvents,
+  patience: number | undefined,
+): Limiter {
+  if (store === 'redis' && env.KP_REDIS_URL) return redisLimiter(env.KP_REDIS_URL, events, patience)
+  if (store === 'postgres' && env.DATABASE_URL) {
+    const isPooled = env.DATABASE_DIRECT_URL !== undefined && env.DATABASE_DIRECT_URL !== env.DATABASE_URL
+    const pool = limitsPool(env.DATABASE_URL, { isPooled, ...(patience !== undefined && { patience }) })
+    const limiter = postgresLimiter(pool, events, patience)
+    return {
+      ...limiter,
+      get degraded() {
+        return limiter.degraded
+      },
+      close: () => limiter.close().then(() => pool.end()),
+    }
+  }
+  return memoryLimiter()
+}
+
+/**
+ * The limiter for these settings, opened on first use. Redis if it is configured; memory if the supervisor knows that this is the only
+ * process (KP_LIMITS=memory); otherwise PostgreSQL, because there may be other replicas.
+ */
+function openLimiter(env: LimiterSettings, events: LimiterEvents, patience?: number): Limiter {
+  const store = env.KP_LIMITS !== 'auto' ? env.KP_LIMITS : env.KP_REDIS_URL ? 'redis' : 'postgres'
+  let opened: Limiter | undefined
+  const limiter = (): Limiter => {
+    opened ??= limiterOf(store, env, events, patience)
+    return opened
+  }
+  return {
+    store,
+    consume: (key, limit) => limiter().consume(key, limit),
+    peek: (key, limit) => limiter().peek(key, limit),
+    get degraded() {
+      return opened?.degraded ?? false
+    },
+    close: async () => opened?.close(),
+  }
+}
 
 /** How many milliseconds a request waits, if different from the default. */
 export interface Patience {

@@ -1,14 +1,17 @@
-import { rm } from 'node:fs/promises'
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { type FileHandle, link, mkdir, open, readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
 import type { ProjectPart, RecordScope } from '#lib/kernel/erasure-scope.ts'
+import { errorCode } from '#lib/kernel/error-code.ts'
+import { logFault } from '#lib/kernel/fault-log.ts'
 import { memoize } from '#lib/kernel/memoize.ts'
-import { changeHead, type LedgerKey, ledgerKeyOf } from './ledger-head.ts'
-import { type LedgerMark, readMark } from './ledger-mark.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { changeHead, createHead, type LedgerKey, ledgerKeyOf, openHead } from './ledger-head.ts'
+import { lineOf, writes } from './ledger-lines.ts'
+import { type LedgerMark, moveMark, readMark } from './ledger-mark.ts'
 import { folderOf } from './ledger-place.ts'
-import { type LedgerProblem, LedgerScan, ledgerFiles, namesIn } from './ledger-scan.ts'
-import { ledgerWriter, monthOf, unwritten } from './ledger-writer.ts'
-import { isKeyFile, monthKeys } from './month-keys.ts'
+import { type Chain, type LedgerProblem, LedgerScan, ledgerFiles, linkedRow, namesIn } from './ledger-scan.ts'
 
 /** A keyed hash by which an erased subject is recognised; `hash` in hexadecimal. */
 export interface LedgerHash {
@@ -141,6 +144,77 @@ export interface Ledger {
   close(): Promise<void>
 }
 
+const monthOf = (time: Date): string => time.toISOString().slice(0, 7)
+
+const keyBytes = 32
+const nonceBytes = 12
+const tagBytes = 16
+const fileOf = (month: string): string => `${month}.key`
+const isKeyFile = (name: string): boolean => /^\d{4}-\d{2}\.key$/.test(name)
+
+/**
+ * One key for each month's file, next to it (`2026-11.key`, mode 0600). Deleting the key makes the items of the month unreadable without
+ * writing to the file. AES-256-GCM; nonce, ciphertext and tag in one base64 text.
+ */
+function monthKeys(folder: string) {
+  const known = new Map<string, Buffer>()
+
+  async function read(month: string): Promise<Buffer | undefined> {
+    const key = await readFile(join(folder, fileOf(month))).catch((error: unknown) => {
+      if (errorCode(error) === 'ENOENT') return undefined
+      throw error
+    })
+    if (key && key.length !== keyBytes)
+      throw new Error(`The key of ${month} in the ledger's folder is incomplete. Restore it from a backup.`)
+    return key
+  }
+  /** Creates a key that is on disk before it seals anything. If several processes create one concurrently, the first one is used. */
+  async function make(month: string): Promise<Buffer> {
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    const draft = join(folder, `${randomBytes(8).toString('hex')}.draft`)
+    const file = await open(draft, 'wx', 0o600)
+    await file.write(randomBytes(keyBytes))
+    await file.datasync()
+    await file.close()
+    await link(draft, join(folder, fileOf(month))).catch((error: unknown) => {
+      if (errorCode(error) !== 'EEXIST') throw error
+    })
+    await rm(draft)
+    const parent = await open(folder, 'r')
+    await parent.sync()
+    await parent.close()
+    const key = await read(month)
+    if (!key) throw new Error(`The key of ${month} in the ledger's folder does not exist. Restore it from a backup.`)
+    return key
+  }
+
+  return {
+    /** `about` must be the same when it is opened. */
+    async sealed(month: string, about: string, text: string): Promise<string> {
+      // Read each time: the folder may have been replaced by another without the cached key.
+      const key = (await read(month)) ?? (await make(month))
+      const nonce = randomBytes(nonceBytes)
+      const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(about))
+      return Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]).toString('base64')
+    },
+    /** Undefined once the key was destroyed. Throws if the key is a different one or the sealed text was changed. */
+    async opened(month: string, about: string, sealed: string): Promise<string | undefined> {
+      const key = known.get(month) ?? (await read(month))
+      if (!key) return undefined
+      known.set(month, key)
+      const bytes = Buffer.from(sealed, 'base64')
+      const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, nonceBytes))
+        .setAAD(Buffer.from(about))
+        .setAuthTag(bytes.subarray(-tagBytes))
+      return decipher.update(bytes.subarray(nonceBytes, -tagBytes), undefined, 'utf8') + decipher.final('utf8')
+    },
+    async destroy(month: string): Promise<void> {
+      known.delete(month)
+      await rm(join(folder, fileOf(month)), { force: true })
+    },
+  }
+}
+
 /** Items as stored in the file; `month` identifies the key. Rows from before sealing was introduced have `items` unsealed. */
 interface SealedItems extends Omit<ItemsRow, 'items'> {
   month: string
@@ -235,6 +309,140 @@ async function forgetItems(folder: string, keys: MonthKeys, time: Date): Promise
   return old.length
 }
 
+const unwritten = (cause: unknown): Problem =>
+  new Problem('unavailable', {
+    detail: 'The erasure ledger cannot be written, so no erasure can begin or end. Try again later.',
+    headers: { 'Retry-After': '60' },
+    cause,
+  })
+
+/** Whether the path still refers to this file: the folder may have been moved and replaced. */
+async function isAt(path: string, file: FileHandle): Promise<boolean> {
+  const there = await stat(path).catch(() => undefined)
+  const { dev, ino } = await file.stat()
+  return there?.dev === dev && there.ino === ino
+}
+
+/** Creates the head of a new ledger. A folder with rows and without a head of ours is not written to. */
+async function requireHead(folder: string, key: LedgerKey): Promise<void> {
+  const head = await openHead(folder, key)
+  if (head === 'foreign') throw new Error('The erasure ledger was made with another secret, or its head was changed.')
+  if (head !== undefined) return
+  if ((await ledgerFiles(folder)).length > 0)
+    throw new Error('The erasure ledger has rows that are not authenticated. npm start accepts them once.')
+  await createHead(folder, key)
+}
+
+interface WaitingRow {
+  row: { kind: string; id: string }
+  done: () => void
+  failed: (error: unknown) => void
+}
+
+/**
+ * Appends rows to the newest file. A row is on disk when `append` returns. Each row states what the process had read of the file, so that
+ * rows of several processes need no lock. Processes write concurrently, each group of rows in a single write.
+ */
+function ledgerWriter(folder: string, keyOf: () => LedgerKey, mark: string | undefined) {
+  const writer = randomBytes(6).toString('base64url')
+  let sequence = 0
+  let handle: { name: string; file: FileHandle } | undefined
+  let waiting: WaitingRow[] = []
+  let writing: Promise<void> | undefined
+  let scan = new LedgerScan(folder, keyOf, true)
+  /** The newest executed erasure that this process knows. Undefined: the mark was not read yet. */
+  let newest: string | null | undefined
+
+  async function fileToAppend() {
+    // Never an older file than the newest: rows of a machine whose clock is behind belong after those that it has read.
+    const name = [`${monthOf(new Date())}.ledger`, ...(await ledgerFiles(folder)).slice(-1)].sort().at(-1) ?? ''
+    if (handle?.name === name && (await isAt(join(folder, name), handle.file))) return handle
+    await handle?.file.close()
+    handle = undefined
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    await requireHead(folder, keyOf())
+    scan = new LedgerScan(folder, keyOf, true)
+    await scan.finish()
+    const file = await open(join(folder, name), 'a', 0o600)
+    const parent = await open(folder, 'r')
+    await parent.sync()
+    await parent.close()
+    handle = { name, file }
+    return handle
+  }
+
+  function linesOf(rows: readonly WaitingRow[], name: string): string[] {
+    const key = keyOf()
+    const { head } = scan
+    if (!head) throw new Error('The erasure ledger has no readable head.')
+    const own = scan.claimOf(name)
+    const before = own ? undefined : scan.claimBefore(name)
+    return rows.map(({ row }) => {
+      const chain: Chain = {
+        k: key.id,
+        w: writer,
+        s: sequence++,
+        n: own?.rows ?? 0,
+        h: own?.hash ?? scan.hashAtStart(name),
+      }
+      if (before) chain.p = [before.file, before.rows, before.hash]
+      return lineOf(linkedRow(row, chain, name, head.id, key))
+    })
+  }
+
+  /** Reads what was written since, and moves the mark to it. */
+  async function follow(group: readonly WaitingRow[]): Promise<void> {
+    await scan.finish()
+    if (mark === undefined || !scan.head || !scan.claim) return
+    if (newest === undefined) {
+      const known = await readMark(mark, scan.head.keys)
+      newest = typeof known === 'object' ? known.newest : null
+    }
+    newest = group.findLast(({ row }) => row.kind === 'commit')?.row.id ?? newest
+    await moveMark(mark, { ledger: scan.head.id, ...scan.claim, newest }, keyOf())
+  }
+
+  /** Rows that arrive during a write share the next write and its fsync. */
+  async function write(): Promise<void> {
+    while (waiting.length > 0) {
+      const group = waiting
+      waiting = []
+      try {
+        const { name, file } = await fileToAppend()
+        for (const bytes of writes(linesOf(group, name))) {
+          const { bytesWritten } = await file.write(bytes)
+          if (bytesWritten < bytes.length) throw new Error(`${bytesWritten} of ${bytes.length} bytes were written`)
+        }
+        await file.datasync()
+        for (const { done } of group) done()
+      } catch (error) {
+        await handle?.file.close().catch(() => {})
+        handle = undefined
+        const problem = unwritten(error)
+        for (const { failed } of group) failed(problem)
+        continue
+      }
+      // The rows are stored. A folder that is away now is found by the next write.
+      await follow(group).catch((error: unknown) => logFault(error, { operationId: 'ledgerMark' }))
+    }
+    writing = undefined
+  }
+
+  return {
+    /** @throws {Problem} `unavailable` if the row could not be stored */
+    append: (row: WaitingRow['row']): Promise<void> =>
+      new Promise((done, failed) => {
+        waiting.push({ row, done, failed })
+        writing ??= write()
+      }),
+    async close(): Promise<void> {
+      await writing
+      await handle?.file.close()
+      handle = undefined
+    },
+  }
+}
+
 export interface LedgerOptions {
   /** The installation's secret, from which the key that authenticates the rows is derived. Called at the first use. */
   secret: () => string
@@ -277,3 +485,32 @@ export function fileLedger(location: string, { secret, mark }: LedgerOptions): L
     close: () => writer.close(),
   }
 }
+
+/** The same ledger, which calls `used` before each access, with whether it is a write. */
+export const observedLedger = (ledger: Ledger, used: (isPut: boolean) => Promise<void>): Ledger => ({
+  async append(row) {
+    await used(true)
+    await ledger.append(row)
+  },
+  async *read(onProblem) {
+    await used(false)
+    yield* ledger.read(onProblem)
+  },
+  async *readSince(position) {
+    await used(false)
+    yield* ledger.readSince(position)
+  },
+  async inspect() {
+    await used(false)
+    return ledger.inspect()
+  },
+  async forgetItems(time) {
+    await used(false)
+    return ledger.forgetItems(time)
+  },
+  async prune(time) {
+    await used(false)
+    return ledger.prune(time)
+  },
+  close: () => ledger.close(),
+})
