@@ -1,11 +1,11 @@
 // Complete readings over stores that fail, and over values that cannot be read: bounded, counted, and never signed as read.
 import { HumanMessage } from '@langchain/core/messages'
-import { emptyCheckpoint } from '@langchain/langgraph-checkpoint'
 import { PostgresSaver } from '@langchain/langgraph-checkpoint-postgres'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { decideFinding, decideNames } from '#lib/domains/erasure/reading/reading.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { writeThread } from '#lib/testing/connected-stores.ts'
 import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
 import { eraseWholeProject, madeConversation, madeMessage, madeProject } from '#lib/testing/projects.ts'
 
@@ -31,12 +31,8 @@ afterAll(async () => {
 
 const inThreads = (sql: string, values: unknown[] = []) =>
   withConnection(threads.ownerUrl, (client) => client.query(sql, values))
-async function write(thread: string, text: string): Promise<void> {
-  const messages = [new HumanMessage(text)]
-  const config = { configurable: { thread_id: thread, checkpoint_ns: '' } }
-  const checkpoint = { ...emptyCheckpoint(), channel_values: { messages }, channel_versions: { messages: 1 } }
-  await saver.put(config, checkpoint, { source: 'loop', step: 1, parents: {} }, { messages: 1 })
-}
+const write = (thread: string, text: string): Promise<void> =>
+  writeThread(saver, thread, { messages: [new HumanMessage(text)] })
 async function erased(): Promise<{ text: string; receiptId: string }> {
   const project = await madeProject(test)
   const text = sentence()

@@ -1,14 +1,11 @@
 // Complete readings of Neo4j, Redis and S3: groups of a whole company, nodes without a group, keys and objects that nobody reported.
-import { createClient } from '@redis/client'
-import neo4j, { type Driver } from 'neo4j-driver'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type TestApp, testApp } from '#lib/testing/app.ts'
+import type { TestApp } from '#lib/testing/app.ts'
 import {
   areStoresInstalled,
   type ConnectedStores,
-  connectTestStores,
-  type StoreServers,
-  storeServers,
+  type ConnectedTest,
+  connectedTest,
 } from '#lib/testing/connected-stores.ts'
 import { eraseWholeProject, madeConversation, madeMessage, madeProject } from '#lib/testing/projects.ts'
 
@@ -19,27 +16,16 @@ const sentence = (): string => {
 }
 
 describe.skipIf(!(await areStoresInstalled()))('a complete reading of connected stores', () => {
-  let servers: StoreServers & { close(): Promise<void> }
+  let connected: ConnectedTest
   let stores: ConnectedStores
   let test: TestApp
-  let driver: Driver
-  let redis: ReturnType<typeof createClient>
+  let driver: ConnectedTest['driver']
+  let redis: ConnectedTest['redis']
   beforeAll(async () => {
-    servers = await storeServers()
-    stores = await connectTestStores(servers)
-    test = await testApp({ ...stores.settings, KP_POINTER_PREFIXES: 'app:answers:,uploads/' })
-    const { username, password, host } = new URL(servers.graphUrl)
-    driver = neo4j.driver(`bolt://${host}`, neo4j.auth.basic(username, decodeURIComponent(password)))
-    redis = createClient({ url: servers.redisUrl })
-    await redis.connect()
+    connected = await connectedTest({ KP_POINTER_PREFIXES: 'app:answers:,uploads/' })
+    ;({ stores, test, driver, redis } = connected)
   })
-  afterAll(async () => {
-    redis?.destroy()
-    await driver?.close()
-    await test?.close()
-    await stores?.close()
-    await servers?.close()
-  })
+  afterAll(() => connected?.close())
 
   async function say() {
     const project = await madeProject(test)

@@ -1,12 +1,12 @@
 // Complete readings over real stores: words in places that nobody reported are erased, and the receipt gets a second signed statement.
 import { AIMessage, HumanMessage } from '@langchain/core/messages'
-import { emptyCheckpoint } from '@langchain/langgraph-checkpoint'
 import { PostgresSaver } from '@langchain/langgraph-checkpoint-postgres'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readingType } from '#lib/domains/erasure/receipts/receipt-rules.ts'
 import { verifyReceipt } from '#lib/domains/erasure/receipts/signing.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { writeThread } from '#lib/testing/connected-stores.ts'
 import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import {
@@ -50,12 +50,8 @@ afterAll(async () => {
 })
 
 /** Writes messages to a thread with the JavaScript library. Messages without ids get none, as in an application that sets none. */
-async function write(thread: string, messages: (HumanMessage | AIMessage)[]): Promise<void> {
-  const config = { configurable: { thread_id: thread, checkpoint_ns: '' } }
-  const checkpoint = { ...emptyCheckpoint(), channel_values: { messages }, channel_versions: { messages: 1 } }
-  const stored = await saver.put(config, checkpoint, { source: 'loop', step: 1, parents: {} }, { messages: 1 })
-  await saver.putWrites(stored, [['messages', messages]], 'task')
-}
+const write = (thread: string, messages: (HumanMessage | AIMessage)[]): Promise<void> =>
+  writeThread(saver, thread, { messages }, { writes: [['messages', messages]] })
 const dumpOf = (thread: string): Promise<string> =>
   withConnection(threads.ownerUrl, async (client) => {
     const texts: string[] = []

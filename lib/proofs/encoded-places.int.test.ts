@@ -1,16 +1,14 @@
 // One message, written by real clients into every place of every store in every encoding, reported or not, beside the words of another person.
 import { AIMessage, HumanMessage } from '@langchain/core/messages'
-import { emptyCheckpoint } from '@langchain/langgraph-checkpoint'
-import { createClient } from '@redis/client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newId } from '#lib/kernel/ids.ts'
-import { type TestApp, testApp } from '#lib/testing/app.ts'
+import type { TestApp } from '#lib/testing/app.ts'
 import {
   areStoresInstalled,
   type ConnectedStores,
-  connectTestStores,
-  type StoreServers,
-  storeServers,
+  type ConnectedTest,
+  connectedTest,
+  writeThread,
 } from '#lib/testing/connected-stores.ts'
 import { entity, episode, fact } from '#lib/testing/graphs.ts'
 import {
@@ -94,40 +92,27 @@ interface Place {
 }
 
 describe.skipIf(!(await areStoresInstalled()))('encoded words in connected stores', () => {
-  let servers: StoreServers & { close(): Promise<void> }
+  let connected: ConnectedTest
   let stores: ConnectedStores
   let test: TestApp
-  let redis: ReturnType<typeof createClient>
+  let redis: ConnectedTest['redis']
   let project: MadeProject
   let places: Record<string, Place>
   beforeAll(async () => {
-    servers = await storeServers()
-    stores = await connectTestStores(servers)
-    test = await testApp({ ...stores.settings, KP_POINTER_PREFIXES: 'app:,uploads/' })
-    redis = createClient({ url: servers.redisUrl })
-    await redis.connect()
+    connected = await connectedTest({ KP_POINTER_PREFIXES: 'app:,uploads/' })
+    ;({ stores, test, redis } = connected)
     project = await madeProject(test, { group_id: newId('grp').toLowerCase() })
     places = placesOf()
   }, 240_000)
-  afterAll(async () => {
-    redis?.destroy()
-    await test?.close()
-    await stores?.close()
-    await servers?.close()
-  })
+  afterAll(() => connected?.close())
 
   function placesOf(): Record<string, Place> {
     const bare = { episodes: [], entities: [], facts: [], mentions: [], communities: [], sagas: [], next: [] }
     const group = project.groupId
     const time = () => ({ createdAt: test.clock.now(), validAt: test.clock.now() })
     const plant = (more: object) => stores.planting.plant({ group, ...bare, ...more })
-    const put = async (thread: string, values: Record<string, unknown>, writes: [string, unknown][] = []) => {
-      const config = { configurable: { thread_id: thread, checkpoint_ns: '' } }
-      const versions = Object.fromEntries(Object.keys(values).map((name) => [name, 1]))
-      const checkpoint = { ...emptyCheckpoint(), channel_values: values, channel_versions: versions }
-      const stored = await stores.saver.put(config, checkpoint, { source: 'loop', step: 1, parents: {} }, versions)
-      if (writes.length > 0) await stores.saver.putWrites(stored, writes, 'task')
-    }
+    const put = (thread: string, values: Record<string, unknown>, writes: [string, unknown][] = []) =>
+      writeThread(stores.saver, thread, values, { writes })
     const inThread = (place: string) => ({ store: 'checkpoints', place })
     return {
       'episode content': {

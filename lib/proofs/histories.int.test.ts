@@ -2,20 +2,18 @@
 // connected store through its own library. After each erasure and the complete reading that follows it, a checker that shares no code with
 // the erasure searches a raw dump: no six erased words in a row that no living author wrote, and every word of living people.
 import { AIMessage, HumanMessage } from '@langchain/core/messages'
-import { emptyCheckpoint } from '@langchain/langgraph-checkpoint'
-import { createClient } from '@redis/client'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ErasureScope, Subject } from '#lib/kernel/erasure-scope.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import type { Receipt } from '#lib/kernel/receipt.ts'
-import { type TestApp, testApp } from '#lib/testing/app.ts'
+import type { TestApp } from '#lib/testing/app.ts'
 import {
   areStoresInstalled,
   type ConnectedStores,
-  connectTestStores,
-  type StoreServers,
-  storeServers,
+  type ConnectedTest,
+  connectedTest,
+  writeThread,
 } from '#lib/testing/connected-stores.ts'
 import { entity, episode, fact } from '#lib/testing/graphs.ts'
 import { issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
@@ -163,23 +161,15 @@ function allWindows(said: readonly Said[]): Set<string> {
 }
 
 describe.skipIf(!(await areStoresInstalled()))('histories in every connected store', () => {
-  let servers: StoreServers & { close(): Promise<void> }
+  let connected: ConnectedTest
   let stores: ConnectedStores
   let test: TestApp
-  let redis: ReturnType<typeof createClient>
+  let redis: ConnectedTest['redis']
   beforeAll(async () => {
-    servers = await storeServers()
-    stores = await connectTestStores(servers)
-    test = await testApp({ ...stores.settings, KP_POINTER_PREFIXES: 'app:,uploads/' })
-    redis = createClient({ url: servers.redisUrl })
-    await redis.connect()
+    connected = await connectedTest({ KP_POINTER_PREFIXES: 'app:,uploads/' })
+    ;({ stores, test, redis } = connected)
   }, 240_000)
-  afterAll(async () => {
-    redis?.destroy()
-    await test?.close()
-    await stores?.close()
-    await servers?.close()
-  })
+  afterAll(() => connected?.close())
 
   interface World {
     tag: string
@@ -302,13 +292,8 @@ describe.skipIf(!(await areStoresInstalled()))('histories in every connected sto
     const time = { createdAt: test.clock.now(), validAt: test.clock.now() }
     const group = one.names === 'project' || one.names === 'conversation' ? project.groupId : `company-${name}`
     const bare = { group, episodes: [], entities: [], facts: [], mentions: [], communities: [], sagas: [], next: [] }
-    const put = async (values: Record<string, unknown>) => {
-      const config = { configurable: { thread_id: thread, checkpoint_ns: '' } }
-      const versions = Object.fromEntries(Object.keys(values).map((channel) => [channel, 1]))
-      const checkpoint = { ...emptyCheckpoint(), channel_values: values, channel_versions: versions }
-      const stored = await stores.saver.put(config, checkpoint, { source: 'loop', step: 1, parents: {} }, versions)
-      await stores.saver.putWrites(stored, Object.entries(values), 'task')
-    }
+    const put = (values: Record<string, unknown>) =>
+      writeThread(stores.saver, thread, values, { writes: Object.entries(values) })
     const pointer: Record<PlaceKind, { store: string; ref?: string; place?: string } | undefined> = {
       string: { store: 'cache', ref: key },
       list: { store: 'cache', ref: key },

@@ -1,18 +1,14 @@
 // The name of an erased person alone, in places that nobody reported: written by real clients into every store, as people write it, beside
 // the words and names of others.
 import { AIMessage, HumanMessage } from '@langchain/core/messages'
-import { emptyCheckpoint } from '@langchain/langgraph-checkpoint'
-import { createClient } from '@redis/client'
-import neo4j, { type Driver } from 'neo4j-driver'
-import { v6 } from 'uuid'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type TestApp, testApp } from '#lib/testing/app.ts'
+import type { TestApp } from '#lib/testing/app.ts'
 import {
   areStoresInstalled,
   type ConnectedStores,
-  connectTestStores,
-  type StoreServers,
-  storeServers,
+  type ConnectedTest,
+  connectedTest,
+  writeThread,
 } from '#lib/testing/connected-stores.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { type Person, signedIn } from '#lib/testing/people.ts'
@@ -49,29 +45,18 @@ const forms: Record<string, (of: ReturnType<typeof freshName>) => string> = {
 }
 
 describe.skipIf(!(await areStoresInstalled()))('names of an erased person in connected stores', () => {
-  let servers: StoreServers & { close(): Promise<void> }
+  let connected: ConnectedTest
   let stores: ConnectedStores
   let test: TestApp
-  let driver: Driver
-  let redis: ReturnType<typeof createClient>
+  let driver: ConnectedTest['driver']
+  let redis: ConnectedTest['redis']
   let admin: Person
   beforeAll(async () => {
-    servers = await storeServers()
-    stores = await connectTestStores(servers)
-    test = await testApp({ ...stores.settings, KP_POINTER_PREFIXES: 'app:,uploads/', KP_SWEEP_DAYS: '7' })
-    const { username, password, host } = new URL(servers.graphUrl)
-    driver = neo4j.driver(`bolt://${host}`, neo4j.auth.basic(username, decodeURIComponent(password)))
-    redis = createClient({ url: servers.redisUrl })
-    await redis.connect()
+    connected = await connectedTest({ KP_POINTER_PREFIXES: 'app:,uploads/', KP_SWEEP_DAYS: '7' })
+    ;({ stores, test, driver, redis } = connected)
     admin = await signedIn(test, 'admin')
   }, 240_000)
-  afterAll(async () => {
-    redis?.destroy()
-    await driver?.close()
-    await test?.close()
-    await stores?.close()
-    await servers?.close()
-  })
+  afterAll(() => connected?.close())
 
   async function writes(project: MadeProject, name: string, content = `Something${++made} that only I would say.`) {
     const conversation = await madeConversation(test, project, {}, project.agent)
@@ -118,18 +103,9 @@ describe.skipIf(!(await areStoresInstalled()))('names of an erased person in con
       .sort()
       .join('\n')
 
-  async function writeThread(thread: string, text: string, at: Date, more: Record<string, unknown> = {}) {
-    const config = { configurable: { thread_id: thread, checkpoint_ns: '' } }
-    const values = { messages: [new HumanMessage(text), new AIMessage(`Noted ${thread}`)], ...more }
-    const versions = Object.fromEntries(Object.keys(values).map((name) => [name, 1]))
-    const checkpoint = {
-      ...emptyCheckpoint(),
-      id: v6({ msecs: at.getTime() }),
-      channel_values: values,
-      channel_versions: versions,
-    }
-    const stored = await stores.saver.put(config, checkpoint, { source: 'loop', step: 1, parents: {} }, versions)
-    await stores.saver.putWrites(stored, [['notes', text]], 'task')
+  const writeNoted = (thread: string, text: string, at: Date, more: Record<string, unknown> = {}) => {
+    const messages = [new HumanMessage(text), new AIMessage(`Noted ${thread}`)]
+    return writeThread(stores.saver, thread, { messages, ...more }, { at, writes: [['notes', text]] })
   }
   const writeGraph = (group: string | null, mark: string, text: string, at: Date) =>
     driver.executeQuery(
@@ -148,8 +124,8 @@ describe.skipIf(!(await areStoresInstalled()))('names of an erased person in con
     const who = freshName()
     const { id } = await writes(project, who.name)
     const places: Record<string, (mark: string, text: string) => Promise<unknown>> = {
-      thread: (mark, text) => writeThread(mark, text, new Date(test.clock.now())),
-      channel: (mark, text) => writeThread(mark, theirs(), new Date(test.clock.now()), { notes: text }),
+      thread: (mark, text) => writeNoted(mark, text, new Date(test.clock.now())),
+      channel: (mark, text) => writeNoted(mark, theirs(), new Date(test.clock.now()), { notes: text }),
       episode: (mark, text) => writeGraph(project.groupId, mark, text, test.clock.now()),
       memory: (mark, text) => stores.remember(['memories', mark], 'one', { text, mark }),
       string: (mark, text) => redis.set(`app:${mark}`, `${mark} ${text}`),
@@ -207,9 +183,9 @@ describe.skipIf(!(await areStoresInstalled()))('names of an erased person in con
     }
     type Made = ReturnType<typeof made>['record']
     const places: Record<string, (mark: string, record: Made) => Promise<unknown>> = {
-      channel: (mark, notes) => writeThread(mark, theirs(), test.clock.now(), { notes }),
-      map: (mark, notes) => writeThread(mark, theirs(), test.clock.now(), { notes: new Map(Object.entries(notes)) }),
-      arguments: (mark, notes) => writeThread(mark, theirs(), test.clock.now(), { call: JSON.stringify(notes) }),
+      channel: (mark, notes) => writeNoted(mark, theirs(), test.clock.now(), { notes }),
+      map: (mark, notes) => writeNoted(mark, theirs(), test.clock.now(), { notes: new Map(Object.entries(notes)) }),
+      arguments: (mark, notes) => writeNoted(mark, theirs(), test.clock.now(), { call: JSON.stringify(notes) }),
       memory: (mark, value) => stores.remember(['memories', mark], 'one', { ...value, text: theirs() }),
       episode: (mark, record) => writeGraph(project.groupId, mark, JSON.stringify(record), test.clock.now()),
       python: (mark, record) => writeGraph(project.groupId, mark, ascii(JSON.stringify(record)), test.clock.now()),
@@ -255,7 +231,7 @@ describe.skipIf(!(await areStoresInstalled()))('names of an erased person in con
     const other = theirs()
     const text = `${other}. Please call ${who.name} back.`
     // Older than the person's first message, in a group of the whole company, in no group.
-    await writeThread(marks('old'), text, old, { summary: `${other} as a summary` })
+    await writeNoted(marks('old'), text, old, { summary: `${other} as a summary` })
     await writeGraph(`company-${mark}`, marks('episode'), text, old)
     await writeGraph(null, marks('bare'), text, old)
     // No time, outside of the key space.
@@ -264,7 +240,7 @@ describe.skipIf(!(await areStoresInstalled()))('names of an erased person in con
     await writeGraph(`company-${mark}`, marks('single'), `${other}. ${who.first} called.`, old)
     const receiptId = await erased(project, id)
     const late = new Date(test.clock.now().getTime() + 3_600_000)
-    await writeThread(marks('late'), text, late)
+    await writeNoted(marks('late'), text, late)
     await writeGraph(`company-${mark}`, marks('newer'), text, late)
     expect(await read()).toBe('completed')
 
@@ -296,9 +272,9 @@ describe.skipIf(!(await areStoresInstalled()))('names of an erased person in con
     expect(names['checkpoints.messages'].erased).toBeGreaterThan(0)
 
     // A week later, an old copy is restored and others write about a namesake.
-    await writeThread(marks('restored'), text, old)
+    await writeNoted(marks('restored'), text, old)
     await aWeekLater()
-    await writeThread(marks('anew'), text, test.clock.now())
+    await writeNoted(marks('anew'), text, test.clock.now())
     expect(await read()).toBe('completed')
     const again = await everything()
     expect(contentOf(again, marks('restored'))).not.toContain(who.last)

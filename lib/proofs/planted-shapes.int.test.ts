@@ -1,23 +1,18 @@
 // Shapes of the words of an erased person that nobody reported, written by the clients of applications into every store: words that are split,
 // names beside the content of others. Afterwards nothing of the person remains.
-import { CopyObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3'
+import { CopyObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3'
 import { HumanMessage } from '@langchain/core/messages'
-import { emptyCheckpoint } from '@langchain/langgraph-checkpoint'
-import { createClient } from '@redis/client'
-import neo4j, { type Driver } from 'neo4j-driver'
-import { v6 } from 'uuid'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type TestApp, testApp } from '#lib/testing/app.ts'
+import type { TestApp } from '#lib/testing/app.ts'
 import {
   areStoresInstalled,
   type ConnectedStores,
-  connectTestStores,
-  type StoreServers,
-  storeServers,
+  type ConnectedTest,
+  connectedTest,
+  writeThread,
 } from '#lib/testing/connected-stores.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { dataOf, madeConversation, madeMessage, madeProject } from '#lib/testing/projects.ts'
-import { s3Credentials } from '#lib/testing/services/objects.ts'
 
 const name = 'Rosalind Quennell'
 const own = 'I have suffered from cobalt fever since the house in Rhabarberstrasse burned down last winter'
@@ -32,41 +27,23 @@ interface Planted {
 }
 
 describe.skipIf(!(await areStoresInstalled()))('planted shapes', () => {
-  let servers: StoreServers & { close(): Promise<void> }
+  let connected: ConnectedTest
   let stores: ConnectedStores
   let test: TestApp
-  let driver: Driver
-  let redis: ReturnType<typeof createClient>
-  let s3: S3Client
-  let bucket = ''
+  let driver: ConnectedTest['driver']
+  let redis: ConnectedTest['redis']
   beforeAll(async () => {
-    servers = await storeServers()
-    stores = await connectTestStores(servers)
-    test = await testApp({ ...stores.settings, KP_POINTER_PREFIXES: 'app:,uploads/' })
-    const { username, password, host } = new URL(servers.graphUrl)
-    driver = neo4j.driver(`bolt://${host}`, neo4j.auth.basic(username, decodeURIComponent(password)))
-    redis = createClient({ url: servers.redisUrl })
-    await redis.connect()
-    bucket = new URL(stores.settings.KP_OBJECTS_URL).pathname.slice(1)
-    const { key: accessKeyId, secret: secretAccessKey } = s3Credentials
-    const credentials = { accessKeyId, secretAccessKey }
-    s3 = new S3Client({ endpoint: servers.s3Endpoint, region: 'us-east-1', forcePathStyle: true, credentials })
+    connected = await connectedTest({ KP_POINTER_PREFIXES: 'app:,uploads/' })
+    ;({ stores, test, driver, redis } = connected)
   }, 240_000)
-  afterAll(async () => {
-    redis?.destroy()
-    s3?.destroy()
-    await driver?.close()
-    await test?.close()
-    await stores?.close()
-    await servers?.close()
-  })
+  afterAll(() => connected?.close())
 
   const key = ({ mark }: Planted, more = '') => `app:${mark}${more}`
   const put = (
     { mark }: Planted,
     more: Omit<ConstructorParameters<typeof PutObjectCommand>[0], 'Bucket' | 'Key'>,
     end = '.txt',
-  ) => s3.send(new PutObjectCommand({ Bucket: bucket, Key: `uploads/${mark}${end}`, ...more }))
+  ) => stores.s3.send(new PutObjectCommand({ Bucket: stores.bucket, Key: `uploads/${mark}${end}`, ...more }))
   const graph = (query: string, of: Planted, more: object) =>
     driver.executeQuery(query, { mark: of.mark, group: of.project.groupId, ...more })
   const fact = (of: Planted, more: object) =>
@@ -77,13 +54,9 @@ describe.skipIf(!(await areStoresInstalled()))('planted shapes', () => {
       of,
       { more, their: `${their} ${of.mark}` },
     )
-  async function thread(of: Planted, more: Record<string, unknown>) {
-    const values = { messages: [new HumanMessage({ content: `${their} ${of.mark}`, id: of.ids.their })], ...more }
-    const versions = Object.fromEntries(Object.keys(values).map((channel) => [channel, 1]))
-    const id = v6({ msecs: test.clock.now().getTime() })
-    const checkpoint = { ...emptyCheckpoint(), id, channel_values: values, channel_versions: versions }
-    const config = { configurable: { thread_id: `t-${of.mark}`, checkpoint_ns: '' } }
-    await stores.saver.put(config, checkpoint, { source: 'loop', step: 1, parents: {} }, versions)
+  const thread = (of: Planted, more: Record<string, unknown>) => {
+    const messages = [new HumanMessage({ content: `${their} ${of.mark}`, id: of.ids.their })]
+    return writeThread(stores.saver, `t-${of.mark}`, { messages, ...more }, { at: test.clock.now() })
   }
 
   const shapes: Record<string, (of: Planted) => Promise<unknown>> = {
@@ -115,8 +88,10 @@ describe.skipIf(!(await areStoresInstalled()))('planted shapes', () => {
       put(of, { Body: their, Metadata: { first: words.slice(0, 4).join(' '), second: words.slice(4).join(' ') } }),
     'a copied object': async (of) => {
       await put(of, { Body: `${own}\n${their}`, Metadata: { who: name } })
-      const from = `${bucket}/uploads/${of.mark}.txt`
-      await s3.send(new CopyObjectCommand({ Bucket: bucket, Key: `uploads/${of.mark}-copy.txt`, CopySource: from }))
+      const from = `${stores.bucket}/uploads/${of.mark}.txt`
+      await stores.s3.send(
+        new CopyObjectCommand({ Bucket: stores.bucket, Key: `uploads/${of.mark}-copy.txt`, CopySource: from }),
+      )
     },
     'UTF-16 without a mark': (of) => put(of, { Body: Buffer.from(`${own}\n${their}`, 'utf16le') }),
     'JSON with an escaped zero': (of) => redis.set(key(of), JSON.stringify({ text: own, other: `${their}\0` })),

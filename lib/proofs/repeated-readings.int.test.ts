@@ -1,21 +1,17 @@
 // Complete readings repeat over the fingerprints of former erasures: they erase what came back, leave what others write anew, and sign an
 // attestation.
 import { HumanMessage } from '@langchain/core/messages'
-import { emptyCheckpoint } from '@langchain/langgraph-checkpoint'
-import { createClient } from '@redis/client'
-import neo4j, { type Driver } from 'neo4j-driver'
-import { v6 } from 'uuid'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { attestationType } from '#lib/domains/erasure/receipts/receipt-rules.ts'
 import { verifyReceipt } from '#lib/domains/erasure/receipts/signing.ts'
 import { newId } from '#lib/kernel/ids.ts'
-import { type TestApp, testApp } from '#lib/testing/app.ts'
+import type { TestApp } from '#lib/testing/app.ts'
 import {
   areStoresInstalled,
   type ConnectedStores,
-  connectTestStores,
-  type StoreServers,
-  storeServers,
+  type ConnectedTest,
+  connectedTest,
+  writeThread,
 } from '#lib/testing/connected-stores.ts'
 import { type Person, signedIn } from '#lib/testing/people.ts'
 import {
@@ -66,29 +62,18 @@ async function insertedMessages(
 }
 
 describe.skipIf(!(await areStoresInstalled()))('a repeated complete reading', () => {
-  let servers: StoreServers & { close(): Promise<void> }
+  let connected: ConnectedTest
   let stores: ConnectedStores
   let test: TestApp
-  let driver: Driver
-  let redis: ReturnType<typeof createClient>
+  let driver: ConnectedTest['driver']
+  let redis: ConnectedTest['redis']
   let admin: Person
   beforeAll(async () => {
-    servers = await storeServers()
-    stores = await connectTestStores(servers)
-    test = await testApp({ ...stores.settings, KP_POINTER_PREFIXES: 'app:answers:,uploads/', KP_SWEEP_DAYS: '7' })
-    const { username, password, host } = new URL(servers.graphUrl)
-    driver = neo4j.driver(`bolt://${host}`, neo4j.auth.basic(username, decodeURIComponent(password)))
-    redis = createClient({ url: servers.redisUrl })
-    await redis.connect()
+    connected = await connectedTest({ KP_POINTER_PREFIXES: 'app:answers:,uploads/', KP_SWEEP_DAYS: '7' })
+    ;({ stores, test, driver, redis } = connected)
     admin = await signedIn(test, 'admin')
   })
-  afterAll(async () => {
-    redis?.destroy()
-    await driver?.close()
-    await test?.close()
-    await stores?.close()
-    await servers?.close()
-  })
+  afterAll(() => connected?.close())
 
   const read = () => test.app.completeReadings.read({ rests: false })
   const readings = async (receiptId: string) =>
@@ -116,17 +101,9 @@ describe.skipIf(!(await areStoresInstalled()))('a repeated complete reading', ()
     admin = await signedIn(test, 'admin')
   }
   const key = () => `app:answers:${crypto.randomUUID()}`
-  async function writeThread(thread: string, text: string, at: Date) {
+  const writeText = (thread: string, text: string, at: Date) => {
     const messages = [new HumanMessage(text)]
-    const config = { configurable: { thread_id: thread, checkpoint_ns: '' } }
-    const checkpoint = {
-      ...emptyCheckpoint(),
-      id: v6({ msecs: at.getTime() }),
-      channel_values: { messages },
-      channel_versions: { messages: 1 },
-    }
-    const stored = await stores.saver.put(config, checkpoint, { source: 'loop', step: 1, parents: {} }, { messages: 1 })
-    await stores.saver.putWrites(stored, [['messages', messages]], 'task')
+    return writeThread(stores.saver, thread, { messages }, { at, writes: [['messages', messages]] })
   }
   const writeEpisode = (group: string, text: string, at: Date) =>
     driver.executeQuery(
@@ -146,7 +123,7 @@ describe.skipIf(!(await areStoresInstalled()))('a repeated complete reading', ()
     const [name, object, group] = [key(), `uploads/${crypto.randomUUID()}.txt`, `company-${crypto.randomUUID()}`]
     await redis.rPush(name, [text])
     await stores.putObject(object, text)
-    await writeThread(crypto.randomUUID(), text, new Date())
+    await writeText(crypto.randomUUID(), text, new Date())
     await writeEpisode(group, text, new Date())
     expect(await read()).toBe('idle')
 
@@ -184,11 +161,11 @@ describe.skipIf(!(await areStoresInstalled()))('a repeated complete reading', ()
     const [old, late] = [new Date(test.clock.now().getTime() - 2 * day), crypto.randomUUID()]
     const { receiptId } = await erased(text)
     const [restored, group, name] = [crypto.randomUUID(), `company-${crypto.randomUUID()}`, key()]
-    await writeThread(restored, text, old)
+    await writeText(restored, text, old)
     await writeEpisode(group, text, old)
     await redis.set(name, `${text} indeed`)
     await aWeekLater()
-    await writeThread(late, `Yesterday: ${text}, they say`, test.clock.now())
+    await writeText(late, `Yesterday: ${text}, they say`, test.clock.now())
     expect(await read()).toBe('completed')
     expect(await graphOf(group)).not.toContain(text)
     const rest = await everything()
@@ -257,7 +234,7 @@ describe.skipIf(!(await areStoresInstalled()))('a repeated complete reading', ()
       } else if (kind === 1) {
         const object = `uploads/${crypto.randomUUID()}.txt`
         await stores.putObject(object, content)
-      } else if (kind === 2) await writeThread(crypto.randomUUID(), content, test.clock.now())
+      } else if (kind === 2) await writeText(crypto.randomUUID(), content, test.clock.now())
       else if (kind === 3) await writeEpisode(group, content, test.clock.now())
       else {
         // Nobody registered this text, and it shares eleven words with an erased one.
@@ -275,7 +252,7 @@ describe.skipIf(!(await areStoresInstalled()))('a repeated complete reading', ()
       returned.push(own)
       await redis.rPush(key(), [own, secret])
       await stores.putObject(`uploads/${crypto.randomUUID()}.txt`, `${own}\n${secret}`)
-      await writeThread(crypto.randomUUID(), `${own} ${secret}`, new Date())
+      await writeText(crypto.randomUUID(), `${own} ${secret}`, new Date())
       await writeEpisode(group, secret, new Date())
     }
     expect(await read()).toBe('completed')

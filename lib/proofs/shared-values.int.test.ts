@@ -2,18 +2,14 @@
 // the person remains. Every word of the other one does, unless the whole value contains the id of an erased message: then it is deleted.
 import { gzipSync } from 'node:zlib'
 import { HumanMessage } from '@langchain/core/messages'
-import { emptyCheckpoint } from '@langchain/langgraph-checkpoint'
-import { createClient } from '@redis/client'
-import neo4j, { type Driver } from 'neo4j-driver'
-import { v6 } from 'uuid'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type TestApp, testApp } from '#lib/testing/app.ts'
+import type { TestApp } from '#lib/testing/app.ts'
 import {
   areStoresInstalled,
   type ConnectedStores,
-  connectTestStores,
-  type StoreServers,
-  storeServers,
+  type ConnectedTest,
+  connectedTest,
+  writeThread,
 } from '#lib/testing/connected-stores.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import {
@@ -40,27 +36,16 @@ interface Pair {
 }
 
 describe.skipIf(!(await areStoresInstalled()))('values made from messages of two people', () => {
-  let servers: StoreServers & { close(): Promise<void> }
+  let connected: ConnectedTest
   let stores: ConnectedStores
   let test: TestApp
-  let driver: Driver
-  let redis: ReturnType<typeof createClient>
+  let driver: ConnectedTest['driver']
+  let redis: ConnectedTest['redis']
   beforeAll(async () => {
-    servers = await storeServers()
-    stores = await connectTestStores(servers)
-    test = await testApp({ ...stores.settings, KP_POINTER_PREFIXES: 'app:,uploads/' })
-    const { username, password, host } = new URL(servers.graphUrl)
-    driver = neo4j.driver(`bolt://${host}`, neo4j.auth.basic(username, decodeURIComponent(password)))
-    redis = createClient({ url: servers.redisUrl })
-    await redis.connect()
+    connected = await connectedTest({ KP_POINTER_PREFIXES: 'app:,uploads/' })
+    ;({ stores, test, driver, redis } = connected)
   }, 240_000)
-  afterAll(async () => {
-    redis?.destroy()
-    await driver?.close()
-    await test?.close()
-    await stores?.close()
-    await servers?.close()
-  })
+  afterAll(() => connected?.close())
 
   const json = ({ ids }: Pair) => [
     { id: ids.own, role: 'user', user: name, text: own },
@@ -68,13 +53,9 @@ describe.skipIf(!(await areStoresInstalled()))('values made from messages of two
   ]
   const brief = (of: Pair) => json(of).map((one, n) => (n === 0 ? { ...one, text: secret } : one))
   const object = (of: Pair, text: string | Uint8Array, more = '') => stores.putObject(`uploads/${of.mark}${more}`, text)
-  const thread = async (of: Pair, more: Record<string, unknown>) => {
-    const values = { messages: [new HumanMessage({ content: `${their} ${of.mark}`, id: of.ids.their })], ...more }
-    const versions = Object.fromEntries(Object.keys(values).map((channel) => [channel, 1]))
-    const id = v6({ msecs: test.clock.now().getTime() })
-    const checkpoint = { ...emptyCheckpoint(), id, channel_values: values, channel_versions: versions }
-    const config = { configurable: { thread_id: `t-${of.mark}`, checkpoint_ns: '' } }
-    await stores.saver.put(config, checkpoint, { source: 'loop', step: 1, parents: {} }, versions)
+  const thread = (of: Pair, more: Record<string, unknown>) => {
+    const messages = [new HumanMessage({ content: `${their} ${of.mark}`, id: of.ids.their })]
+    return writeThread(stores.saver, `t-${of.mark}`, { messages, ...more }, { at: test.clock.now() })
   }
   const episode = ({ project, mark }: Pair, content: string, source = 'json') =>
     driver.executeQuery(

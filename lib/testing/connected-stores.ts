@@ -7,12 +7,15 @@ import {
   PutObjectCommand,
   S3Client,
 } from '@aws-sdk/client-s3'
+import { type BaseCheckpointSaver, emptyCheckpoint } from '@langchain/langgraph-checkpoint'
 import { PostgresSaver } from '@langchain/langgraph-checkpoint-postgres'
 import { PostgresStore } from '@langchain/langgraph-checkpoint-postgres/store'
 import { createClient } from '@redis/client'
 import neo4j from 'neo4j-driver'
+import { v6 } from 'uuid'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { createPool } from '#lib/stores/postgres/pool.ts'
+import { testApp } from './app.ts'
 import { testDatabase } from './database.ts'
 import { type Contents, graphOf, keysOf, rowsOf, storedObjectsOf, versionsOf } from './everything.ts'
 import { neo4jPlanting } from './neo4j-planting.ts'
@@ -73,6 +76,8 @@ export async function versionedBucket(endpoint: string, bucket = `kp-${randomByt
       await client.send(new DeleteObjectCommand({ Bucket: bucket, Key, VersionId }))
   }
   return {
+    client,
+    name: bucket,
     url: `s3://${accessKeyId}:${secretAccessKey}@${new URL(endpoint).host}/${bucket}?region=us-east-1&tls=false&path_style=true`,
     put,
     contents: () => storedObjectsOf(client, bucket),
@@ -159,8 +164,11 @@ export async function connectTestStores({ graphUrl, redisUrl, s3Endpoint, checkp
       KP_CHECKPOINTS_URL: checkpoints.href,
     },
     planting,
+    driver,
     /** Writes the checkpoints. */
     saver,
+    s3: bucket.client,
+    bucket: bucket.name,
     /** Puts an item into the long-term store next to the checkpoints. */
     remember: (namespace: string[], key: string, value: Record<string, unknown>) =>
       inMemory((memory) => memory.put(namespace, key, value)),
@@ -233,3 +241,45 @@ export async function connectTestStores({ graphUrl, redisUrl, s3Endpoint, checkp
   }
 }
 export type ConnectedStores = Awaited<ReturnType<typeof connectTestStores>>
+
+/** The application with every connected store, and the clients with which applications write into the stores. `afterAll(() => of?.close())`. */
+export async function connectedTest(settings: Record<string, string> = {}) {
+  const opened = new AsyncDisposableStack()
+  try {
+    const servers = opened.adopt(await storeServers(), (one) => one.close())
+    const stores = opened.adopt(await connectTestStores(servers), (one) => one.close())
+    const test = opened.adopt(await testApp({ ...stores.settings, ...settings }), (one) => one.close())
+    const redis = opened.adopt(createClient({ url: servers.redisUrl }), (one) => one.destroy())
+    await redis.connect()
+    return { stores, test, driver: stores.driver, redis, close: () => opened.disposeAsync() }
+  } catch (error) {
+    await opened.disposeAsync()
+    throw error
+  }
+}
+export type ConnectedTest = Awaited<ReturnType<typeof connectedTest>>
+
+/**
+ * Writes a checkpoint of a thread with LangGraph's library for JavaScript.
+ *
+ * @param values its channels
+ * @param at the time in the checkpoint's id, if not the present
+ * @param writes what a task of the checkpoint wrote, by channel
+ */
+export async function writeThread(
+  saver: BaseCheckpointSaver,
+  thread: string,
+  values: Record<string, unknown>,
+  { at, writes = [] }: { at?: Date; writes?: [string, unknown][] } = {},
+): Promise<void> {
+  const versions = Object.fromEntries(Object.keys(values).map((channel) => [channel, 1]))
+  const checkpoint = {
+    ...emptyCheckpoint(),
+    ...(at && { id: v6({ msecs: at.getTime() }) }),
+    channel_values: values,
+    channel_versions: versions,
+  }
+  const config = { configurable: { thread_id: thread, checkpoint_ns: '' } }
+  const stored = await saver.put(config, checkpoint, { source: 'loop', step: 1, parents: {} }, versions)
+  if (writes.length > 0) await saver.putWrites(stored, writes, 'task')
+}

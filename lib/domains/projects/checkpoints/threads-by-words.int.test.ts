@@ -1,10 +1,10 @@
 // Threads that the application named itself and nobody reported: the erasure searches them at once.
 import { AIMessage, HumanMessage } from '@langchain/core/messages'
-import { emptyCheckpoint } from '@langchain/langgraph-checkpoint'
 import { PostgresSaver } from '@langchain/langgraph-checkpoint-postgres'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { writeThread } from '#lib/testing/connected-stores.ts'
 import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import {
@@ -37,12 +37,8 @@ afterAll(async () => {
   await threads?.drop()
 })
 
-async function write(thread: string, messages: (HumanMessage | AIMessage)[]): Promise<void> {
-  const config = { configurable: { thread_id: thread, checkpoint_ns: '' } }
-  const checkpoint = { ...emptyCheckpoint(), channel_values: { messages }, channel_versions: { messages: 1 } }
-  const stored = await saver.put(config, checkpoint, { source: 'loop', step: 1, parents: {} }, { messages: 1 })
-  await saver.putWrites(stored, [['messages', messages]], 'task')
-}
+const write = (thread: string, messages: (HumanMessage | AIMessage)[]): Promise<void> =>
+  writeThread(saver, thread, { messages }, { writes: [['messages', messages]] })
 const dumpOf = (thread: string): Promise<string> =>
   withConnection(threads.ownerUrl, async (client) => {
     const texts: string[] = []
