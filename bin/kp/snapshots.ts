@@ -16,6 +16,7 @@ import {
   type SnapshotView,
 } from '#lib/domains/snapshots/contract.ts'
 import { base62 } from '#lib/kernel/ids.ts'
+import { webStream } from '#lib/kernel/web-stream.ts'
 import { namedAgent } from './agents-named.ts'
 import { Failure } from './failure.ts'
 import { promptedSecrets, sealing, unsealedMasterKey } from './keyring-opening.ts'
@@ -35,19 +36,6 @@ const nameIn = ({ from, into }: Goal, id: string): string => {
   const bytes = createHash('sha256').update(`knowledgepulse restore\n${from}\n${into}\n${id}`).digest().subarray(0, 16)
   return `ent_${base62(bytes, 22)}`
 }
-
-/** A stream that requests a piece when the previous one was consumed. */
-const streamOf = (pieces: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Array> =>
-  new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      const { done, value } = await pieces.next()
-      if (done) controller.close()
-      else controller.enqueue(value)
-    },
-    async cancel() {
-      await pieces.return(undefined)
-    },
-  })
 
 /** Restores records of a snapshot that the agent does not have: opened here, verified completely, and sent in one request. */
 async function restore(
@@ -103,7 +91,7 @@ async function restore(
       }
     }
     terminal.progress('Restoring')
-    const body = () => ({ mediaType: 'application/x-ndjson', bytes: streamOf(sent()) })
+    const body = () => ({ mediaType: 'application/x-ndjson', bytes: webStream(sent()) })
     const { data } = (await asking.upload(restoreAgent, body, { params: { id: goal.into } })).body
     terminal.clear()
     terminal.document({ data: { id: snapshotId, ...data } })

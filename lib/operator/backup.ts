@@ -10,6 +10,7 @@ import { to as copyTo } from 'pg-copy-streams'
 import { type Pack, pack } from 'tar-stream'
 import type { Env } from '#lib/config/env.ts'
 import { errorCode } from '#lib/kernel/error-code.ts'
+import { webStream } from '#lib/kernel/web-stream.ts'
 import { ledgerFolder } from '#lib/stores/ledger/ledger-place.ts'
 import { objectsAddress } from '#lib/stores/objects/address.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
@@ -271,19 +272,4 @@ export async function writeBackup(
     recipients.length === 0 ? compressed : await encrypter.encrypt(webStream(compressed))
   const [report] = await Promise.all([filled, write(bytes)])
   return report
-}
-
-/** A web stream of bytes, read on demand. */
-export const webStream = (bytes: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> => {
-  const iterator = bytes[Symbol.asyncIterator]()
-  return new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      const { done, value } = await iterator.next()
-      if (done) controller.close()
-      else controller.enqueue(value)
-    },
-    async cancel() {
-      await iterator.return?.()
-    },
-  })
 }

@@ -14,6 +14,7 @@ import * as z from 'zod'
 import type { Env } from '#lib/config/env.ts'
 import { recordedLedger } from '#lib/domains/settings/service.ts'
 import { Problem } from '#lib/kernel/problem.ts'
+import { webStream } from '#lib/kernel/web-stream.ts'
 import { hasNoRow, ledgerFolder } from '#lib/stores/ledger/ledger-place.ts'
 import { objectsAddress } from '#lib/stores/objects/address.ts'
 import { prepareCheckpointTables } from '#lib/stores/postgres/checkpoint-tables.ts'
@@ -21,7 +22,7 @@ import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { startEmbedded } from '#lib/stores/postgres/embedded.ts'
 import { deploy, historyDifference, localMigrations } from '#lib/stores/postgres/migration-history.ts'
 import { prepareQueue } from '#lib/stores/postgres/preparation.ts'
-import { type BackupSettings, entryNames, send, webStream } from './backup.ts'
+import { type BackupSettings, entryNames, send } from './backup.ts'
 
 const headerForm = z.object({
   format: z.literal('knowledgepulse-backup'),

@@ -81,7 +81,9 @@ it('every data source reports its planned items as residue until they are erased
   )
   const dataSources = [...others, ...comparing]
   const manner = (one: DataSource, page: number) => ({
-    ...{ key: `run:${one.name}:${page}`, redacts: false, now },
+    key: `run:${one.name}:${page}`,
+    redacts: false,
+    now,
     ...(one.comparesWords && { words }),
   })
   const plans = new Map<DataSource, string[]>()

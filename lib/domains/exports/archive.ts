@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { configure, TextReader, ZipWriter } from '@zip.js/zip.js'
 import { csvCell, csvStart } from '#lib/domains/audit/rules.ts'
+import { webStream } from '#lib/kernel/web-stream.ts'
 import type { ExportPart } from './document.ts'
 import { type IndexCollector, type IndexHead, type IndexLanguage, indexCollector, indexPage } from './readable-index.ts'
 import { schemaVersion } from './rules.ts'
@@ -111,23 +112,6 @@ export function portableNames(): (name: string) => string {
   }
 }
 
-/** Creates a stream that requests one piece at a time. Cancelling it ends the generator. */
-function streamOf(pieces: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Array> {
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        const { done, value } = await pieces.next()
-        if (done) controller.close()
-        else controller.enqueue(value)
-      },
-      async cancel() {
-        await pieces.return(undefined)
-      },
-    },
-    { highWaterMark: 0 },
-  )
-}
-
 /**
  * Streams a ZIP: each part as JSON and, if it has records, as CSV, then the given files, then index.html for reading and
  * manifest.json with counts and hashes.
@@ -158,7 +142,7 @@ export async function* zipArchive(
         yield bytes
       }
     }
-    await zip.add(name, streamOf(counted()))
+    await zip.add(name, webStream(counted()))
     files[name] = { ...facts, sha256: hash.digest('hex') }
     return facts.records
   }
