@@ -5,13 +5,14 @@ import type {
   listForParticipant,
   planForParticipant,
 } from '#lib/domains/privacy-requests/contract.ts'
-import type { liftRestriction, listParticipants } from '#lib/domains/projects/participants/contract.ts'
+import type { editParticipant, liftRestriction, listParticipants } from '#lib/domains/projects/participants/contract.ts'
 import type { Output } from '#lib/kernel/operation.ts'
 
 const all = '/api/projects/{projectId}/participants'
 const one = `${all}/{participantId}` as const
 
 export const participantsAt: Endpoint<typeof listParticipants> = { method: 'get', path: all }
+export const editAt: Endpoint<typeof editParticipant> = { method: 'patch', path: one }
 export const liftAt: Endpoint<typeof liftRestriction> = { method: 'delete', path: `${one}/restriction` }
 export const planAt: Endpoint<typeof planForParticipant> = { method: 'get', path: `${one}/plan` }
 export const requestsAt: Endpoint<typeof listForParticipant> = { method: 'get', path: `${one}/requests` }
@@ -23,6 +24,13 @@ export const participantPaths = [all]
 
 export type ParticipantPage = Output<typeof listParticipants>
 export type Participant = ParticipantPage['data'][number]
+/** Whether the reader sees an address with which nobody can claim the participation before it is confirmed. */
+export const isUnconfirmed = ({
+  claimed,
+  email,
+  email_confirmed,
+}: Pick<Participant, 'claimed' | 'email' | 'email_confirmed'>): boolean =>
+  email !== null && !claimed && !email_confirmed
 export type ParticipantRequests = Output<typeof listForParticipant>
 export type ParticipantRequest = ParticipantRequests['data'][number]
 export type FiledForParticipant = Output<typeof fileForParticipant>

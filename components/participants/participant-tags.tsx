@@ -1,9 +1,12 @@
 import { useTranslations } from 'next-intl'
 import { Badge } from '#components/ui/badge.tsx'
-import type { Participant } from './endpoints.ts'
+import { isUnconfirmed, type Participant } from './endpoints.ts'
 
-/** Shows that processing is restricted, and that a person claimed the participation. */
-export function ParticipantTags({ participant }: { participant: Pick<Participant, 'restricted_at' | 'claimed'> }) {
+interface ParticipantTagsProps {
+  participant: Pick<Participant, 'restricted_at' | 'claimed' | 'email' | 'email_confirmed'>
+}
+/** Shows that processing is restricted, that a person claimed the participation, and that its address gives nobody the right to claim it. */
+export function ParticipantTags({ participant }: ParticipantTagsProps) {
   const t = useTranslations('participants')
   return (
     <span className="flex flex-wrap gap-1.5">
@@ -13,6 +16,7 @@ export function ParticipantTags({ participant }: { participant: Pick<Participant
         <Badge tone="warning">{t('restricted')}</Badge>
       )}
       {participant.claimed && <Badge tone="progress">{t('claimed')}</Badge>}
+      {isUnconfirmed(participant) && <Badge tone="warning">{t('address.unconfirmed')}</Badge>}
     </span>
   )
 }

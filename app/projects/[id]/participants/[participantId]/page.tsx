@@ -3,7 +3,8 @@ import { notFound } from 'next/navigation'
 import { getFormatter, getTranslations } from 'next-intl/server'
 import { callUseCase, requirePageAccess } from '#app/page-access.ts'
 import { Messages } from '#components/frame/words.tsx'
-import type { Participant } from '#components/participants/endpoints.ts'
+import { ConfirmAddress } from '#components/participants/confirm-address.tsx'
+import { isUnconfirmed, type Participant } from '#components/participants/endpoints.ts'
 import { ParticipantFilingForm } from '#components/participants/filing-form.tsx'
 import { LiftButton } from '#components/participants/lift-button.tsx'
 import { ParticipantTags } from '#components/participants/participant-tags.tsx'
@@ -33,6 +34,23 @@ async function Restriction({ participant, mayChange }: { participant: Participan
         <p className="text-quiet">{t(claimed ? 'byAccount' : 'byObjection')}</p>
       ) : (
         mayChange && <LiftButton projectId={project_id} participantId={id} />
+      )}
+    </Section>
+  )
+}
+
+/** That the holder of the address cannot claim the participation yet. Managers do not confirm addresses. */
+async function Address({ participant, mayConfirm }: { participant: Participant; mayConfirm: boolean }) {
+  const t = await getTranslations('participants.address')
+  const { id, project_id, email } = participant
+  if (email === null || !isUnconfirmed(participant)) return null
+  return (
+    <Section id="address" title={t('title')}>
+      <p>{t('text')}</p>
+      {mayConfirm ? (
+        <ConfirmAddress projectId={project_id} participantId={id} email={email} />
+      ) : (
+        <p className="text-quiet">{t('byOwner')}</p>
       )}
     </Section>
   )
@@ -88,6 +106,7 @@ export default async function ParticipantPage({ params }: Props) {
         <Section id="requests" title={t('requests.title')}>
           <ParticipantRequestList {...where} initial={requests} mayCancel={mayChange} />
         </Section>
+        <Address participant={participant} mayConfirm={project.role === 'owner' || person.role === 'admin'} />
         <Restriction participant={participant} mayChange={mayChange} />
         {mayChange && (
           <Section id="file" title={t('file.title')} lead={t('file.lead')}>
