@@ -58,29 +58,56 @@ test('an owner finds a participant, sees the plan of their erasure and files it'
   await context.close()
 })
 
-test('an owner confirms an address that an agent reported after it had written', async ({ browser }) => {
+test('an owner finds and confirms an address that an agent reported after it had written', async ({ browser }) => {
   const session = await sessionOf(people.person)
   const api = await requestContext(session)
   const { data: project } = Made.parse(
     await (await api.post('/api/projects', { data: { name: 'The lighthouse project' } })).json(),
   )
   await addParticipant(api, project.id, { external_id: 'user-3' }, ['One question.'])
+  await addParticipant(api, project.id, { external_id: 'user-4' }, ['Another question.'])
   const id = await addParticipant(api, project.id, { external_id: 'user-3', email: 'three@example.org' })
   const context = await browser.newContext({ storageState: session, viewport: { width: 1280, height: 900 } })
   const page = await context.newPage()
   const complaints = complaintsOf(page)
-  await page.goto(`/projects/${project.id}/participants/${id}`)
+  const isAccessible = async () => {
+    const { violations } = await new AxeBuilder({ page }).setLegacyMode().analyze()
+    expect(violations.map((violation) => violation.id)).toEqual([])
+  }
+  await page.goto('/overview')
   await alive(page)
-  const badge = page.getByText('Address not confirmed', { exact: true })
+  await page
+    .getByRole('region', { name: 'Addresses to confirm' })
+    .getByRole('link', { name: 'The lighthouse project' })
+    .click()
+  await expect(page.getByRole('row')).toHaveCount(2)
+  await isAccessible()
+  await page.getByRole('button', { name: 'Clear' }).click()
+  await expect(page.getByRole('row')).toHaveCount(3)
+  await page.getByRole('link', { name: 'user-3' }).click()
+  await expect(page.getByRole('heading', { level: 1 })).toContainText('user-3')
+  await alive(page)
+  const badge = page.getByText('Address not confirmed', { exact: true }).first()
   await expect(badge).toBeVisible()
-  const { violations } = await new AxeBuilder({ page }).setLegacyMode().analyze()
-  expect(violations.map((violation) => violation.id)).toEqual([])
-  await page.getByRole('button', { name: 'Confirm address …' }).click()
+  await isAccessible()
+  const refusal = { status: 503, contentType: 'application/problem+json' }
+  await page.route(`**/participants/${id}`, (route) =>
+    route.request().method() === 'PATCH'
+      ? route.fulfill({ ...refusal, body: JSON.stringify({ title: 'Unavailable', status: 503, code: 'unavailable' }) })
+      : route.continue(),
+  )
+  await page.getByRole('button', { name: 'Confirm address …' }).press('Enter')
   const dialog = page.getByRole('dialog')
   await expect(dialog).toContainText('Does three@example.org belong to this participant?')
-  await dialog.getByRole('button', { name: 'Confirm address' }).click()
+  await dialog.getByRole('button', { name: 'Confirm address' }).press('Enter')
+  await expect(dialog.getByText('Nothing was changed. Try again shortly.')).toBeVisible()
+  await page.unroute(`**/participants/${id}`)
+  await isAccessible()
+  await dialog.getByRole('button', { name: 'Confirm address' }).press('Enter')
   await expect(dialog).toBeHidden()
   await expect(badge).toBeHidden()
+  await page.goto(`/projects/${project.id}?tab=participants&unconfirmed=true`)
+  await expect(page.getByText('No matching participants')).toBeVisible()
   expect(complaints).toEqual([])
   await api.dispose()
   await context.close()

@@ -15,6 +15,7 @@ import {
   guardedEffects,
   isInPerson,
   isOpenToLent,
+  laterJobs,
   needsOpenSession,
   withoutEffect,
 } from '#lib/kernel/effects.ts'
@@ -57,6 +58,11 @@ describe('the table of effects', () => {
     const known = commandFiles.flatMap(({ names }) => names)
     expect(unique([...commands, ...withoutEffect.commands])).toEqual(unique(known))
   })
+})
+
+it('every job with an effect states whether the right of who ordered it is asked again', () => {
+  const named = Object.values(laterJobs).flat()
+  expect(named.toSorted()).toEqual(unique(all.flatMap(({ jobs = [] }) => jobs)))
 })
 
 describe('an operation whose effect outlives the session of its caller', () => {

@@ -1,6 +1,8 @@
-import { useTranslations } from 'next-intl'
+import { useFormatter, useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
+import { projectPage } from '#components/projects/endpoints.ts'
 import { Section } from '#components/ui/page.tsx'
+import { TextLink } from '#components/ui/text-link.tsx'
 import { ClosingProjects } from './closing-projects.tsx'
 import { ExpiringSoonCard } from './expiring-soon.tsx'
 import { LastSignIns } from './last-sign-ins.tsx'
@@ -8,6 +10,23 @@ import { NewestReceipts } from './newest-receipts.tsx'
 import { OpenRequestsCard } from './open-requests.tsx'
 import type { OpenWork, Overview } from './overview.ts'
 import { WorkList } from './work-list.tsx'
+
+/** The reader's projects in which agents reported addresses that nobody has confirmed, each with a link to those participants. */
+function AddressesToConfirm({ addresses }: { addresses: Overview['addresses'] }) {
+  const format = useFormatter()
+  return (
+    <ul className="divide-y divide-line border-y border-line">
+      {addresses.map(({ project_id, name, count }) => (
+        <li key={project_id} className="flex flex-wrap items-baseline gap-x-4 py-2.5">
+          <TextLink href={`${projectPage(project_id, 'participants')}&unconfirmed=true`} className="grow">
+            <bdi>{name}</bdi>
+          </TextLink>
+          <span className="text-sm text-quiet tabular-nums">{format.number(count)}</span>
+        </li>
+      ))}
+    </ul>
+  )
+}
 
 interface OwnSectionsProps {
   overview: Overview
@@ -19,13 +38,18 @@ interface OwnSectionsProps {
 /** The lists behind the numbers of a person. A list without entries is absent. */
 export function OwnSections({ overview, work, agentNames, children }: OwnSectionsProps) {
   const t = useTranslations('overview')
-  const { requests, expiring, closing, receipts } = overview
+  const { requests, expiring, closing, addresses, receipts } = overview
   return (
     <div className="grid gap-x-10 gap-y-8 lg:grid-cols-2">
       <WorkList initial={work} />
       {requests.open > 0 && (
         <Section id="requests" title={t('requests.title')}>
           <OpenRequestsCard requests={requests} agentNames={agentNames} />
+        </Section>
+      )}
+      {addresses.length > 0 && (
+        <Section id="addresses" title={t('addresses.title')} lead={t('addresses.lead')}>
+          <AddressesToConfirm addresses={addresses} />
         </Section>
       )}
       {(expiring.by_visibility.length > 0 || expiring.exports.length > 0) && (

@@ -26,6 +26,8 @@ function hrefOf({ kind, resource_id }: Notice): string {
       return '/admin/requests#unconfirmed'
     case 'approval':
       return '/admin/approvals'
+    case 'address':
+      return `/projects/${resource_id}?tab=participants&unconfirmed=true`
     default:
       return `/admin/requests/${resource_id}`
   }

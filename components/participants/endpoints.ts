@@ -39,8 +39,11 @@ const coded = encodeURIComponent
 export const participantPage = (projectId: string, id: string): string =>
   `/projects/${coded(projectId)}/participants/${coded(id)}`
 
-/** The query of a list for a search text. */
-export const participantQuery = (q: string): { limit: string; q?: string } => {
+/** The query of a list for a search text, or only for participants with an address to confirm. */
+export const participantQuery = (
+  q: string,
+  isUnconfirmed = false,
+): { limit: string; q?: string; unconfirmed?: 'true' } => {
   const text = q.trim().slice(0, 200)
-  return { limit: '25', ...(text !== '' && { q: text }) }
+  return { limit: '25', ...(text !== '' && { q: text }), ...(isUnconfirmed && { unconfirmed: 'true' }) }
 }

@@ -2,7 +2,7 @@
 
 import { useFormatter, useTranslations } from 'next-intl'
 import { useApiInfiniteQuery } from '#components/frame/api-query.ts'
-import { parseAsString } from '#components/frame/query-parsers.ts'
+import { parseAsString, parseAsStringLiteral } from '#components/frame/query-parsers.ts'
 import { useQueryStates } from '#components/frame/query-state.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
 import { EmptyState } from '#components/ui/empty-state.tsx'
@@ -79,15 +79,20 @@ interface ParticipantListProps {
   initial: ParticipantPage
   /** The search text of `initial`. */
   asked: string
+  /** Whether `initial` has only participants with an address to confirm. */
+  isUnconfirmed: boolean
   /** The reader files requests for participants, so each row links to one. */
   mayFile: boolean
 }
 /** The participants of a project, with a search. Other members see no email addresses and no links. */
-export function ParticipantList({ projectId, initial, asked, mayFile }: ParticipantListProps) {
+export function ParticipantList({ projectId, initial, asked, isUnconfirmed, mayFile }: ParticipantListProps) {
   const t = useTranslations('participants')
-  const [{ q }, setFilters] = useQueryStates({ q: parseAsString.withDefault('') })
-  const query = participantQuery(q)
-  const isInitial = JSON.stringify(query) === JSON.stringify(participantQuery(asked))
+  const [{ q, unconfirmed }, setFilters] = useQueryStates({
+    q: parseAsString.withDefault(''),
+    unconfirmed: parseAsStringLiteral(['true']),
+  })
+  const query = participantQuery(q, unconfirmed !== null)
+  const isInitial = JSON.stringify(query) === JSON.stringify(participantQuery(asked, isUnconfirmed))
   const list = useApiInfiniteQuery(
     participantsAt,
     { params: { projectId }, query },
@@ -95,8 +100,8 @@ export function ParticipantList({ projectId, initial, asked, mayFile }: Particip
   )
   const { cursor } = useRowKeys({ count: list.rows.length, ...(!mayFile && { onOpen: null }) })
   const addressOf = ({ id }: Participant) => participantPage(projectId, id)
-  const isFiltered = query.q !== undefined
-  const clear = () => void setFilters({ q: null })
+  const isFiltered = query.q !== undefined || unconfirmed !== null
+  const clear = () => void setFilters({ q: null, unconfirmed: null })
   const columns = useParticipantColumns(projectId, mayFile)
   return (
     <div className="grid gap-4">
@@ -116,6 +121,17 @@ export function ParticipantList({ projectId, initial, asked, mayFile }: Particip
               value: q,
               onChange: (text) => void setFilters({ q: text || null }),
             }}
+            {...(mayFile && {
+              facets: [
+                {
+                  key: 'address',
+                  title: t('columns.email'),
+                  options: [{ value: 'true', title: t('address.unconfirmed') }],
+                  value: unconfirmed === null ? [] : [unconfirmed],
+                  onChange: ([chosen]: string[]) => void setFilters({ unconfirmed: chosen ?? null }),
+                },
+              ],
+            })}
             isFiltered={isFiltered}
             onClear={clear}
           />

@@ -142,3 +142,6 @@ export const mayCloseAsMember = ({ role }: Pick<Project, 'role'>): boolean => ro
 /** Whether the reader files requests for participants. A member of a project belongs to its organization, so a manager manages it. */
 export const mayActForParticipants = ({ role }: Pick<Project, 'role'>, reader: Pick<AccountView, 'role'>): boolean =>
   role !== 'member' || reader.role === 'manager' || reader.role === 'admin'
+/** Whether the reader confirms addresses that agents reported: owners and admins, not managers. Nobody confirms their own address. */
+export const mayConfirmAddresses = ({ role }: Pick<Project, 'role'>, reader: Pick<AccountView, 'role'>): boolean =>
+  role === 'owner' || reader.role === 'admin'

@@ -413,6 +413,48 @@ export const doors: Readonly<Record<Effect, Doors>> = {
   },
 }
 
+/**
+ * What decides when a job causes an effect later than it was ordered. `asked-again`: the account or agent that ordered it must not be known to
+ * have lost the right; otherwise the order is withdrawn and the admins are told. `begun`: it completes what an operation or another job began,
+ * and repeated runs have the same result. `policy`: a period or the subject's own setting decides, and nobody else ordered it.
+ */
+export const laterJobs: Readonly<Record<'asked-again' | 'begun' | 'policy', readonly string[]>> = {
+  'asked-again': ['privacy.clock', 'projects.close', 'retention.sweep'],
+  begun: [
+    'erasure.start',
+    'erasure.step',
+    'erasure.verify',
+    'erasure.finish',
+    'erasure.resume',
+    'erasure.recheck',
+    'erasure.recheck-run',
+    'erasure.read',
+    'erasure.overtaken',
+    'erasure.watch',
+    'retention.resume',
+    'exports.prepare',
+    'snapshots.make',
+    'snapshots.drop',
+    'accounts.notify',
+    'privacy.confirm-form',
+    'privacy.confirm-address',
+  ],
+  policy: [
+    'agents.purge-unused',
+    'agents.purge-heartbeats',
+    'agents.purge-documents',
+    'llm-log.purge-ended',
+    'grimoire.purge-ended',
+    'snapshots.insure',
+    'snapshots.sweep',
+    'snapshots.upkeep',
+    'exports.upkeep',
+    'projects.sweep-uploads',
+    'holds.delete-versions',
+    'clades.keep-terms',
+  ],
+}
+
 /** What can cause none of the effects. A new operation, job, command or place must appear here or above. */
 export const withoutEffect: Record<'operations' | 'jobs' | 'commands' | 'places', readonly string[]> = {
   operations: [

@@ -71,7 +71,9 @@ export default async function ProjectPage({ params, searchParams }: Props) {
         {!isStorable(app.regions, project.region) && <OutsideAlert of="project" />}
         {tab === 'conversations' && <Conversations project={project} role={person.role} />}
         {tab === 'documents' && <Documents project={project} role={person.role} kind={query.kind} />}
-        {tab === 'participants' && <ParticipantsSection project={project} person={person} q={query.q} />}
+        {tab === 'participants' && (
+          <ParticipantsSection project={project} person={person} q={query.q} unconfirmed={query.unconfirmed} />
+        )}
         {tab === 'members' && <MembersSection project={project} me={person.account_id} />}
         {tab === 'settings' && <Settings project={project} />}
       </Page>

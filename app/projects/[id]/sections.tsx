@@ -5,12 +5,20 @@ import { ParticipantList } from '#components/participants/participant-list.tsx'
 import { BeginForm } from '#components/projects/begin-form.tsx'
 import { ConversationList } from '#components/projects/conversation-list.tsx'
 import { ProjectDocumentList } from '#components/projects/document-list.tsx'
-import { mayActForParticipants, type Project, projectPage, projectRowsPerPage } from '#components/projects/endpoints.ts'
+import {
+  mayActForParticipants,
+  mayConfirmAddresses,
+  type Project,
+  projectPage,
+  projectRowsPerPage,
+} from '#components/projects/endpoints.ts'
 import { MemberForm } from '#components/projects/member-form.tsx'
 import { ProjectMemberList } from '#components/projects/member-list.tsx'
 import { UploadForm } from '#components/projects/upload-form.tsx'
+import { Alert } from '#components/ui/alert.tsx'
 import { Section } from '#components/ui/page.tsx'
 import { Tabs } from '#components/ui/tabs.tsx'
+import { TextLink } from '#components/ui/text-link.tsx'
 import { app } from '#lib/app-instance.ts'
 import type { AccountView } from '#lib/domains/accounts/contract.ts'
 import type { Role } from '#lib/domains/accounts/rules.ts'
@@ -84,21 +92,38 @@ interface ParticipantsProps {
   person: AccountView
   /** The search text in the address. */
   q: string | string[] | undefined
+  /** The filter in the address. */
+  unconfirmed: string | string[] | undefined
 }
-export async function ParticipantsSection({ project, person, q }: ParticipantsProps) {
+export async function ParticipantsSection({ project, person, q, unconfirmed }: ParticipantsProps) {
   const projectId = project.id
   const asked = typeof q === 'string' ? q : ''
-  const initial = await callUseCase(app.projects.participants, {
-    params: { projectId },
-    query: participantQuery(asked),
-  })
+  const isUnconfirmed = unconfirmed === 'true'
+  const participants = (query: ReturnType<typeof participantQuery>) =>
+    callUseCase(app.projects.participants, { params: { projectId }, query })
+  const mayConfirm = mayConfirmAddresses(project, person)
+  const [t, initial, waiting] = await Promise.all([
+    getTranslations('participants.address'),
+    participants(participantQuery(asked, isUnconfirmed)),
+    mayConfirm && !isUnconfirmed ? participants({ ...participantQuery('', true), limit: '1' }) : undefined,
+  ])
   return (
-    <ParticipantList
-      projectId={projectId}
-      initial={initial}
-      asked={asked}
-      mayFile={mayActForParticipants(project, person)}
-    />
+    <>
+      {waiting !== undefined && waiting.total > 0 && (
+        <Alert tone="warning" title={t('waiting', { count: waiting.total })}>
+          <p>
+            <TextLink href={`${projectPage(projectId, 'participants')}&unconfirmed=true`}>{t('show')}</TextLink>
+          </p>
+        </Alert>
+      )}
+      <ParticipantList
+        projectId={projectId}
+        initial={initial}
+        asked={asked}
+        isUnconfirmed={isUnconfirmed}
+        mayFile={mayActForParticipants(project, person)}
+      />
+    </>
   )
 }
 

@@ -317,6 +317,32 @@ export function identityLinkedMail(
       ])
 }
 
+/** The email to an admin about something that waited and was not done, because whoever ordered it has lost the right to. It names nobody. */
+export function orderWithdrawnMail(
+  locale: Locale,
+  { url, order, at }: { url: string; order: 'retention' | 'closing'; at: Date },
+): EmailContent {
+  const isRetention = order === 'retention'
+  const page = `${url}${isRetention ? '/admin/retention' : '/projects?view=all'}`
+  return locale === 'zh'
+    ? emailContent(locale, isRetention ? '缩短的保留期限未生效' : '一个项目未关闭', [
+        isRetention
+          ? `原定生效的较短保留期限已于 ${time(at)} 撤销：设置它的账户已不再是管理员。没有数据因此被删除。`
+          : `一个项目的 30 天期限已满，但它已于 ${time(at)} 重新打开：关闭它的人已无权关闭该项目。没有数据被删除。`,
+        isRetention ? '如果仍需缩短期限，请重新设置。' : '如果仍需关闭，请重新关闭项目。',
+        page,
+      ])
+    : emailContent(locale, isRetention ? 'A shorter retention period was not applied' : 'A project was not closed', [
+        isRetention
+          ? `A shorter retention period was withdrawn at ${time(at)}: the account that set it is no longer the account of an admin. It deleted no data.`
+          : `The 30 days of a closing project are over, but the project was reopened at ${time(at)}: whoever closed it may no longer close it. No data was deleted.`,
+        isRetention
+          ? 'If the period should be shorter, set it again.'
+          : 'If the project should be closed, close it again.',
+        page,
+      ])
+}
+
 interface Facts {
   url: string
   at: Date

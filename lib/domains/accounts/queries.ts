@@ -170,6 +170,20 @@ export const accountDirectory = {
   isClosed: async (tx: Transaction, accountId: string): Promise<boolean> =>
     (await tx.account.count({ where: { id: accountId, deactivatedAt: { not: null } } })) > 0,
 
+  /**
+   * Returns those of the actors, as the audit log names them, that were admins and are not anymore: accounts that are closed, deleted or have
+   * another role. Other actors, and a name from before, are not known to have lost anything.
+   */
+  async formerAdmins(tx: Transaction, actors: readonly string[]): Promise<Set<string>> {
+    const accounts = actors.filter((actor) => actor.startsWith('user:'))
+    const admins = await tx.account.findMany({
+      where: { id: { in: accounts.map((actor) => actor.slice('user:'.length)) }, role: 'admin', deactivatedAt: null },
+      select: { id: true },
+    })
+    const present = new Set(admins.map(({ id }) => `user:${id}`))
+    return new Set(accounts.filter((actor) => !present.has(actor)))
+  },
+
   /** Returns names by account id, without unknown accounts. */
   async namesOf(tx: Transaction, accountIds: readonly string[]): Promise<Map<string, string>> {
     const records = await tx.account.findMany({

@@ -32,6 +32,7 @@ import {
   dataExportedMail,
   identityLinkedMail,
   invitationMail,
+  orderWithdrawnMail,
   passwordResetMail,
   passwordSetMail,
   resetLinkMail,
@@ -130,6 +131,8 @@ function emailOf(notice: RequiredNotice, locale: string, deps: AccountsJobsDeps)
       return secondFactorMail(localeNamed(locale), { ...facts, change: notice.change })
     case 'second-factor-reminder':
       return secondFactorReminderMail(localeNamed(locale), { ...facts, requiredFrom: new Date(notice.requiredFrom) })
+    case 'order-withdrawn':
+      return orderWithdrawnMail(localeNamed(locale), { ...facts, order: notice.order })
     case 'identity-linked':
       return identityLinkedMail(localeNamed(locale), { ...facts, provider: deps.provider ?? 'OpenID' })
   }

@@ -3,6 +3,7 @@ import { enqueue } from '#lib/jobs/queue.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { storeRefusals } from '#lib/kernel/store-refusal.ts'
+import { accountDirectory } from './queries.ts'
 import { deleteIfEmpty, dropReadNotices, storeReadNotices } from './repository.ts'
 
 const plain = { accountId: z.string(), at: z.iso.datetime() }
@@ -36,6 +37,8 @@ export const AccountNotice = z.discriminatedUnion('kind', [
   }),
   /** An admin asks for a second factor, which is or becomes required. */
   z.strictObject({ kind: z.literal('second-factor-reminder'), requiredFrom: z.iso.datetime(), ...plain }),
+  /** To an admin: something that waited was not done, because whoever ordered it has lost the right to. */
+  z.strictObject({ kind: z.literal('order-withdrawn'), order: z.enum(['retention', 'closing']), ...plain }),
   /** To an admin: another admin proposed an action that needs an approval. */
   z.strictObject({ kind: z.literal('approval-requested'), ...plain }),
   /** To the admin who proposed an action: another admin decided. */
@@ -64,6 +67,12 @@ export const noticeJob = 'accounts.notify'
 /** Enqueues a notice, which is sent only if the transaction commits. */
 export const enqueueNotice = (tx: Transaction, notice: AccountNotice): Promise<void> =>
   enqueue(tx, noticeJob, notice, { maxAttempts: 12 })
+
+/** Tells the admins that something that waited was not done, because whoever ordered it has lost the right to. */
+export async function reportWithdrawn(tx: Transaction, order: 'retention' | 'closing', now: Date): Promise<void> {
+  for (const { accountId } of await accountDirectory.adminContacts(tx))
+    await enqueueNotice(tx, { kind: 'order-withdrawn', order, accountId, at: now.toISOString() })
+}
 
 /** Creates an organization and returns its id. */
 export async function createOrganisation(tx: Transaction, name: string, now: Date): Promise<string> {

@@ -104,6 +104,10 @@ export const readOverview = operation({
         .meta({
           description: 'Closed projects of yours whose data is deleted when their grace period ends, earliest first',
         }),
+      addresses: z
+        .array(z.strictObject({ project_id: z.string(), name: z.string(), count }))
+        .max(5)
+        .meta({ description: 'Your projects with addresses of participants to confirm' }),
       receipts: z.array(NewReceipt).max(5),
       sign_ins: z.array(z.strictObject({ at: time(), browser: z.string(), is_current: z.boolean() })).max(3),
     }),
@@ -206,7 +210,7 @@ const Notice = z
     id: z.string().meta({ description: 'Its kind and the id of what it is about; new when the kind changes' }),
     kind: z.enum(noticeKinds),
     resource_id: z.string(),
-    name: z.string().nullable().meta({ description: 'Of the person or agent; null if there is none' }),
+    name: z.string().nullable().meta({ description: 'Of the person, agent or project, or null' }),
     at: time(),
     due_at: whenever,
     is_read: z.boolean(),

@@ -21,7 +21,16 @@ export const inTurn = <W extends Work>(work: readonly W[]): W[] =>
   )
 
 /** Why an admin is notified, the most urgent first. */
-export const noticeKinds = ['failed', 'overdue', 'stuck', 'due_soon', 'unconfirmed', 'approval', 'assigned'] as const
+export const noticeKinds = [
+  'failed',
+  'overdue',
+  'stuck',
+  'due_soon',
+  'unconfirmed',
+  'approval',
+  'address',
+  'assigned',
+] as const
 export type NoticeKind = (typeof noticeKinds)[number]
 /** Most notifications in the answer, of each source. */
 export const noticesShown = 50

@@ -28,7 +28,13 @@ import {
   unforwardedForms,
   waitingRequests,
 } from '#lib/domains/privacy-requests/queries.ts'
-import { closingSoon, findProjects, participationsOf } from '#lib/domains/projects/queries.ts'
+import {
+  addressesForAdmins,
+  closingSoon,
+  findProjects,
+  participationsOf,
+  unconfirmedAddresses,
+} from '#lib/domains/projects/queries.ts'
 import { activeSweep } from '#lib/domains/retention/queries.ts'
 import { revokedByLimits, tokenSummary } from '#lib/domains/tokens/queries.ts'
 import { failedOnce } from '#lib/jobs/stored-job-runs.ts'
@@ -106,17 +112,23 @@ async function noticesOf({ db, settings }: NoticeDeps, actor: Actor, now: Date):
   const { accountId } = actor
   if (accountId === undefined) throw new Problem('sign_in_needed')
   const seesRequests = actor.can('privacy:admin')
-  const [requests, forms, erasures, proposals] = await Promise.all([
+  const [requests, forms, erasures, proposals, addresses] = await Promise.all([
     seesRequests ? ofRequests(db, accountId, now) : [],
     seesRequests && !settings.hasMailServer ? unforwardedForms(db, now) : [],
     actor.can('erasures:audit') ? ofErasures(db, seesRequests) : [],
     actor.can('approvals:admin') ? listWaitingProposals(db, accountId, now, noticesShown) : [],
+    seesRequests ? addressesForAdmins(db, noticesShown) : [],
   ])
   const all = [
     ...requests,
     ...erasures,
     ...forms.slice(0, noticesShown).map(({ id, createdAt }) => noticeOf('unconfirmed', id, createdAt.toISOString())),
     ...proposals.map(({ id, created_at }) => noticeOf('approval', id, created_at.toISOString())),
+    // A further address makes the notification new.
+    ...addresses.map(({ id, name, at }) => ({
+      ...noticeOf('address', id, at.toISOString(), { name }),
+      id: `address:${id}:${at.getTime()}`,
+    })),
   ]
   return all.toSorted(
     (one, other) =>
@@ -202,6 +214,7 @@ const changesSoon = async ({ db, periods }: ConsoleDeps, actor: Actor, accountId
   exports: await exportsToFetch(db, accountId, now),
   receipts: await newestReceipts(db, actor, shownReceipts),
   closing: await closingSoon(db, actor, shownProjects),
+  addresses: await unconfirmedAddresses(db, actor, shownProjects),
 })
 
 const requestsView = ({ open, shown }: Requests): Overview['requests'] => ({
@@ -249,11 +262,12 @@ const overview = (deps: ConsoleDeps) =>
     const accountId = personOf(actor)
     const participants = await participationsOf(deps.db.prisma, accountId)
     // Three sequences of queries, with one connection each, so that an overview does not exhaust the pool.
-    const [{ agents, tokens, requests, signIns }, { expiring, exports, receipts, closing }, held] = await Promise.all([
-      currentState(deps, actor, accountId, now),
-      changesSoon(deps, actor, accountId, now),
-      heldOn(deps.dataSources, { account: accountId, agents: actor.agents, participants }, now),
-    ])
+    const [{ agents, tokens, requests, signIns }, { expiring, exports, receipts, closing, addresses }, held] =
+      await Promise.all([
+        currentState(deps, actor, accountId, now),
+        changesSoon(deps, actor, accountId, now),
+        heldOn(deps.dataSources, { account: accountId, agents: actor.agents, participants }, now),
+      ])
     return {
       resourceId: accountId,
       body: {
@@ -274,6 +288,7 @@ const overview = (deps: ConsoleDeps) =>
             name,
             closes_at: closesAt,
           })),
+          addresses: addresses.map(({ id, name, n }) => ({ project_id: id, name, count: n })),
           receipts,
           sign_ins: signIns.map(({ at, browser, isCurrent }) => ({
             at,

@@ -11,7 +11,7 @@ import { closingProjects } from './closing/repository.ts'
 import { countSharedOwnedProjects, identitiesOf } from './containers/repository.ts'
 import { authorsOfDerivedDocuments, claimantsOf, recordedInPart } from './erasing/repository.ts'
 import { writersOf } from './legal-holds.ts'
-import { findOwnedMembership } from './participants/repository.ts'
+import { findOwnedMembership, projectsWithUnconfirmed, unconfirmedWithoutOwner } from './participants/repository.ts'
 import { countProjectsInRegions, foundProjects, oldestProjectsInRegions } from './repository.ts'
 
 /** Finds projects by name or id: those of the reader, and those that managers and admins see in their list. */
@@ -45,6 +45,18 @@ export const closingSoon = (
   limit: number,
 ): Promise<{ id: string; name: string; closesAt: Date }[]> =>
   closingProjects(db, { account: accountId ?? null, agents, organisation: organisationId ?? null, limit })
+
+/** The projects that the reader owns with reported addresses to confirm, and how many. */
+export const unconfirmedAddresses = (
+  db: Database,
+  { accountId, agents, organisationId }: Pick<Actor, 'accountId' | 'agents' | 'organisationId'>,
+  limit: number,
+): Promise<{ id: string; name: string; n: number }[]> =>
+  projectsWithUnconfirmed(db, { account: accountId ?? '', agents, organisation: organisationId ?? null, limit })
+
+/** Projects with reported addresses that only an admin can confirm, because no person owns them. */
+export const addressesForAdmins = (db: Database, limit: number): Promise<{ id: string; name: string; at: Date }[]> =>
+  unconfirmedWithoutOwner(db, { limit })
 
 /** The ids of the participations that the account claimed, sorted. */
 export async function participationsOf(tx: Transaction, accountId: string): Promise<string[]> {

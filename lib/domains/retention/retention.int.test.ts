@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished }
 import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { blockedBy } from '#lib/testing/blocked.ts'
+import { drain } from '#lib/testing/jobs.ts'
 import { type Issued, issuedAgent, releaseInPerson, signedIn } from '#lib/testing/people.ts'
 import { sop, trace } from '#lib/testing/units.ts'
 import { dryRunRetention } from './contract.ts'
@@ -646,6 +647,41 @@ describe('a shorter period', () => {
     expect(await sweep()).toBe(0)
     test.clock.advance(day)
     expect(await sweep()).toBe(1)
+  })
+
+  it.each([
+    ['demoted', { role: 'person' as const }],
+    ['closed', { deactivatedAt: new Date() }],
+  ])('of an admin who was %s before it is in force is withdrawn, and the other admins are told', async (_, change) => {
+    const [former, other] = [await signedIn(test, 'admin'), await signedIn(test, 'admin')]
+    await keep({ visibility: 'private', age: 10 * day })
+    await test.fetch('PATCH', '/v1/retention', { ...former, body: { private_days: 5 } })
+    await test.db.prisma.account.update({ where: { id: former.accountId }, data: change })
+    test.clock.advance(day)
+    expect((await inForce()).private).toEqual({ days: 365, source: 'environment' })
+    await test.app.jobs.find(({ name: job }) => job === 'retention.sweep')?.execute(test.app.pipeline, {})
+    expect((await ask('GET', '/retention/sweeps?limit=1')).json.data[0].deleted.total).toBe(0)
+    expect(await test.db.prisma.retentionShortening.count()).toBe(0)
+    expect(await left()).toHaveLength(1)
+    await drain(test)
+    const { email } = await test.db.prisma.account.findUniqueOrThrow({ where: { id: other.accountId } })
+    const { letters } = await test.app.mail.folder.list({ after: undefined, limit: 100 })
+    expect(letters.filter(({ to }) => to.includes(email)).map(({ subject }) => subject)).toEqual([
+      'A shorter retention period was not applied',
+    ])
+  })
+
+  it('stays in force when the admin is demoted after a sweep applied it, or when nobody known set it', async () => {
+    const former = await signedIn(test, 'admin')
+    await test.fetch('PATCH', '/v1/retention', { ...former, body: { private_days: 5 } })
+    test.clock.advance(day)
+    await test.app.jobs.find(({ name: job }) => job === 'retention.sweep')?.execute(test.app.pipeline, {})
+    await test.db.prisma.account.update({ where: { id: former.accountId }, data: { role: 'person' } })
+    expect((await inForce()).private.days).toBe(5)
+    await test.fetch('PATCH', '/v1/retention', { ...(await signedIn(test, 'admin')), body: { private_days: 4 } })
+    await test.db.prisma.retentionShortening.updateMany({ data: { setBy: 'system:unknown' } })
+    test.clock.advance(day)
+    expect((await inForce()).private.days).toBe(4)
   })
 
   it('of a reset waits too', async () => {

@@ -1,6 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
 import type { Env } from '#lib/config/env.ts'
+import { accountDirectory } from '#lib/domains/accounts/queries.ts'
+import { reportWithdrawn } from '#lib/domains/accounts/writes.ts'
 import { deletionRows } from '#lib/domains/erasure/writes.ts'
 import { enqueue } from '#lib/jobs/queue.ts'
 import { type Approvable, approvable, type RequireApproval } from '#lib/kernel/approval.ts'
@@ -69,6 +71,7 @@ export const environmentPeriods = (env: PeriodSettings): Periods => ({
 const patience = 10_000
 /** Milliseconds until the worker checks a requested sweep, and between further checks. */
 const handOver = 30_000
+export const sweepJob = 'retention.sweep'
 const resumeJob = 'retention.resume'
 const maxCounted = 1_001
 
@@ -123,19 +126,47 @@ type PolicyNow = (tx?: Transaction) => Promise<Record<RetainedVisibility, Period
 
 export const policyReader =
   ({ db, clock }: Pick<RetentionStores, 'db' | 'clock'>, environment: Periods): PolicyNow =>
-  async (tx = db.prisma) =>
-    retentionPolicyOf(
+  async (tx = db.prisma) => {
+    const now = clock.now()
+    const shortenings = await tx.retentionShortening.findMany()
+    const former = await accountDirectory.formerAdmins(
+      tx,
+      shortenings.map(({ setBy }) => setBy),
+    )
+    return retentionPolicyOf(
       environment,
       await tx.retentionOverride.findMany(),
-      await tx.retentionShortening.findMany(),
-      clock.now(),
+      shortenings.filter(({ startsAt, setBy }) => startsAt > now || !former.has(setBy)),
+      now,
     )
+  }
 
-/** Turns shortenings that are in force into overrides, so that the next change starts from them. */
-async function settleShortenings({ tx, now }: MutationContext): Promise<void> {
-  for (const due of await tx.retentionShortening.findMany({ where: { startsAt: { lte: now } } })) {
-    const { visibility, days, isReset, setBy, setAt } = due
-    if (isReset) await tx.retentionOverride.deleteMany({ where: { visibility } })
+/**
+ * Turns shortenings that are in force into overrides, so that the next change starts from them, and no later change of the admin's role ends
+ * them. A shortening whose admin is known to have lost the role is withdrawn instead, and the admins are told.
+ */
+async function settleShortenings(
+  { audit }: Pick<RetentionStores, 'audit'>,
+  { tx, now }: { tx: Transaction; now: Date },
+): Promise<void> {
+  const shortenings = await tx.retentionShortening.findMany({ where: { startsAt: { lte: now } } })
+  const former = await accountDirectory.formerAdmins(
+    tx,
+    shortenings.map(({ setBy }) => setBy),
+  )
+  if (former.size > 0) await reportWithdrawn(tx, 'retention', now)
+  for (const { visibility, days, isReset, setBy, setAt } of shortenings) {
+    if (former.has(setBy))
+      await audit(tx, {
+        action: 'update',
+        actorId: `system:${sweepJob}`,
+        resourceType: 'retention',
+        resourceId,
+        at: now,
+        ip: '',
+        details: { withdrawn: { [visibility]: days } },
+      })
+    else if (isReset) await tx.retentionOverride.deleteMany({ where: { visibility } })
     else {
       const row = { days, setBy, setAt }
       await tx.retentionOverride.upsert({ where: { visibility }, create: { visibility, ...row }, update: row })
@@ -204,7 +235,7 @@ function retentionPolicy({ stores, environment, requireApproval }: RetentionServ
   /** Changes periods; the guard decides about those that become shorter. */
   async function setPeriods(ctx: MutationContext, changes: Partial<Periods>, isReset: boolean): Promise<void> {
     await lockPeriods(ctx.tx, {})
-    await settleShortenings(ctx)
+    await settleShortenings(stores, ctx)
     const before = await policyNow(ctx.tx)
     const changed = retainedVisibilities.flatMap((visibility) => {
       const days = changes[visibility]
@@ -289,6 +320,8 @@ export function retentionService(deps: RetentionServiceDeps) {
     sweep: mutation(sweepRetention, async (ctx) => {
       const { tx, now, actor, ip } = ctx
       await requireApproval(ctx, { operation: sweepRetention, input: {} })
+      await lockPeriods(tx, {})
+      await settleShortenings(stores, ctx)
       const manager = managerOf(periodsOf(await policyNow(tx)))
       const order: SweepOrder = { trigger: 'demand', requestedBy: actor.id, now }
       const id = await manager.begin(tx, order)
@@ -319,6 +352,10 @@ export function retentionService(deps: RetentionServiceDeps) {
 
     /** Runs the hourly sweep; does nothing while another one runs. */
     async sweepByClock(): Promise<void> {
+      await db.transaction(async (tx) => {
+        await lockPeriods(tx, {})
+        await settleShortenings(stores, { tx, now: stores.clock.now() })
+      })
       const manager = managerOf(periodsOf(await policyNow()))
       await manager
         .runSweep({ trigger: 'cron', requestedBy: 'system:retention.sweep' }, ending.signal)
@@ -362,8 +399,6 @@ export function retentionApprovables({
     approvable(sweepRetention, async (tx) => ({ facts: now(await periods(tx)) })),
   ]
 }
-
-export const sweepJob = 'retention.sweep'
 
 const retentionJobs = (retention: RetentionService) => [
   job({ name: sweepJob, payload: z.unknown(), cron: '13 * * * *', run: () => retention.sweepByClock() }),

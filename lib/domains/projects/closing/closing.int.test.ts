@@ -230,6 +230,43 @@ describe('closing a project', () => {
     expect((await act(project, 'reopen', await signedIn(test, 'admin'))).status).toBe(200)
   })
 
+  it.each([
+    ['an admin who is demoted', 'admin', { role: 'person' as const }],
+    ['a manager who is demoted', 'manager', { role: 'person' as const }],
+    ['an admin whose account is closed', 'admin', { deactivatedAt: new Date() }],
+  ] as const)('is withdrawn after the 30 days when it was ordered by %s since', async (_, role, change) => {
+    const { project } = await filled()
+    const by = await signedIn(test, role, role === 'manager' ? project.owner.organisationId : undefined)
+    const other = await signedIn(test, 'admin')
+    await passwordEntered(test, by)
+    expect((await act(project, 'close', by)).status).toBe(200)
+    await test.app.db.prisma.account.update({ where: { id: by.accountId }, data: change })
+    test.clock.advance(30 * day)
+    await hourly()
+    expect(await test.app.db.prisma.project.findUniqueOrThrow({ where: { id: project.id } })).toMatchObject({
+      status: 'active',
+      closesAt: null,
+      closingBy: null,
+    })
+    expect((await counts(project.id)).messages).toBe(1)
+    expect((await emails(project.owner.accountId)).at(-1)).toBe('A project was reopened: its data will not be deleted')
+    expect((await emails(other.accountId)).at(-1)).toBe('A project was not closed')
+  })
+
+  it('goes on when an owner who ordered it has another role since, or when nobody known ordered it', async () => {
+    for (const isKnown of [true, false]) {
+      const { project } = await filled()
+      expect((await act(project, 'close')).status).toBe(200)
+      const where = { id: project.owner.accountId }
+      await test.app.db.prisma.account.update({ where, data: { role: 'manager' } })
+      await test.app.db.prisma.account.update({ where, data: { role: 'person' } })
+      if (!isKnown) await test.app.db.prisma.project.update({ where: { id: project.id }, data: { closingBy: null } })
+      test.clock.advance(30 * day)
+      await hourly()
+      expect(await counts(project.id)).toEqual(none)
+    }
+  })
+
   it('waits for a legal hold, and continues when it ends', async () => {
     const { project } = await filled()
     const admin = await signedIn(test, 'admin')

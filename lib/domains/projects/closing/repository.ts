@@ -30,6 +30,7 @@ const closingColumns = {
   id: 'text',
   closesAt: 'timestamptz!',
   lettersSent: 'int4',
+  closingBy: 'text?',
   reason: 'text?',
   isHeld: 'bool',
 } as const
@@ -38,9 +39,25 @@ export type ClosingRow = RowOf<typeof closingColumns>
 export const lockNextClosing = statement('projects.lock-next-closing', {
   takes: { after: 'text', now: 'timestamptz' },
   returns: closingColumns,
-  sql: `SELECT id, closes_at AS "closesAt", letters_sent AS "lettersSent", closing_reason AS reason,
+  sql: `SELECT id, closes_at AS "closesAt", letters_sent AS "lettersSent", closing_by AS "closingBy", closing_reason AS reason,
       EXISTS (SELECT FROM holds_in_force h
         WHERE h.kind = 'project' AND h.target_id = p.id AND (h.expires_at IS NULL OR h.expires_at > $now)) AS "isHeld"
     FROM projects p WHERE status = 'closing' AND erasing_since IS NULL AND closes_at IS NOT NULL AND id > $after
     ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED`,
+})
+
+/**
+ * Whether an actor, as the audit log names it, may close the project: an owner, directly or through an agent, or an open account of a manager
+ * of its organization or of an admin. Erased actors have a pseudonym, and may not.
+ */
+export const mayStillClose = statement('projects.may-still-close', {
+  takes: { project: 'text', by: 'text' },
+  returns: { may: 'bool!' },
+  sql: `SELECT EXISTS (SELECT FROM projects p WHERE p.id = $project AND (
+      EXISTS (SELECT FROM project_members m WHERE m.project_id = p.id AND m.role = 'owner' AND m.kind = 'agent' AND m.member_id = $by)
+      OR EXISTS (SELECT FROM account_names a WHERE $by = 'user:' || a.id AND a.is_open AND (a.role = 'admin'
+        OR (a.organisation_id = p.organisation_id AND (a.role = 'manager' OR EXISTS (SELECT FROM project_members m
+          WHERE m.project_id = p.id AND m.role = 'owner' AND ((m.kind = 'account' AND m.member_id = a.id)
+            OR (m.kind = 'agent' AND m.member_id IN (SELECT o.id FROM agent_owners o WHERE o.owner_id = a.id))))))))
+    )) AS may`,
 })

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { accountDirectory } from '#lib/domains/accounts/queries.ts'
+import { reportWithdrawn } from '#lib/domains/accounts/writes.ts'
 import { enqueue } from '#lib/jobs/queue.ts'
 import { guardRecord } from '#lib/kernel/authorise.ts'
 import type { Context, MutationContext, Transaction } from '#lib/kernel/context.ts'
@@ -14,7 +15,7 @@ import { sweepUploads } from '../documents/uploads.ts'
 import type { ProjectLocale, ProjectPorts } from '../ports.ts'
 import type { SeenProject } from '../repository.ts'
 import { closeProject, deleteProject, reopenProject } from './contract.ts'
-import { type ClosingRow, lockNextClosing, peopleOfProject } from './repository.ts'
+import { type ClosingRow, lockNextClosing, mayStillClose, peopleOfProject } from './repository.ts'
 import { type ClosingEmail, closesAtOf, closingEmails, emailDue, isClosingOver, usualReason } from './rules.ts'
 
 /** Locks a project that the reader may close or reopen. @throws {Problem} `not_found`, `forbidden`, `wrong_state`, `fenced`, `step_up_required` */
@@ -143,13 +144,53 @@ async function enqueueClosingEmails(tx: Transaction, projectId: string, closing:
     await enqueue(tx, closingEmailJob, { projectId, accountId: id, letter: closing }, { maxAttempts: 12 })
 }
 
-/** The next step for one project: an email, or the run that erases it when its 30 days are over and no legal hold covers it. */
+/** Returns the project to its members, and tells them. */
+async function reopen(tx: Transaction, id: string, now: Date): Promise<void> {
+  await tx.project.update({
+    where: { id },
+    data: {
+      status: 'active',
+      closingAt: null,
+      closesAt: null,
+      closingBy: null,
+      closingReason: null,
+      lettersSent: 0,
+      updatedAt: now,
+    },
+  })
+  await enqueueClosingEmails(tx, id, 'reopened')
+}
+
+/** Reopens a project if the account or agent that closed it has lost the right to since, and tells the admins. A closing by nobody known goes on. */
+async function isWithdrawn(ctx: Context, tx: Transaction, { id, closingBy }: ClosingRow): Promise<boolean> {
+  if (closingBy === null) return false
+  const [known] = await mayStillClose(tx, { project: id, by: closingBy })
+  if (known?.may !== false) return false
+  await reopen(tx, id, ctx.now)
+  await reportWithdrawn(tx, 'closing', ctx.now)
+  await ctx.pipeline.auditWithin(tx, {
+    action: 'update',
+    actorId: ctx.actor.id,
+    resourceType: 'project',
+    resourceId: id,
+    at: ctx.now,
+    ip: '',
+    details: { from: 'closing', to: 'active' },
+  })
+  return true
+}
+
+/**
+ * The next step for one project: an email, or the run that erases it when its 30 days are over, no legal hold covers it, and the actor that closed
+ * it may still close it.
+ */
 async function step(
   ctx: Context,
   tx: Transaction,
   { erasures }: Pick<ProjectPorts, 'erasures'>,
-  { id, closesAt, lettersSent, reason: chosenReason, isHeld }: ClosingRow,
+  row: ClosingRow,
 ): Promise<void> {
+  const { id, closesAt, lettersSent, reason: chosenReason, isHeld } = row
   const { now, actor } = ctx
   const reason = chosenReason ?? usualReason
   if (!isClosingOver(closesAt, now)) {
@@ -159,7 +200,7 @@ async function step(
     await enqueueClosingEmails(tx, id, due.letter)
     return
   }
-  if (isHeld) return
+  if (isHeld || (await isWithdrawn(ctx, tx, row))) return
   // Queue the emails while the members are still known. From here on the project is neither readable nor writable.
   await enqueueClosingEmails(tx, id, 'gone')
   const { receiptId, auditId } = await erasures.begin(tx, {
@@ -289,19 +330,7 @@ export const projectClosing = () => ({
       const project = await lockClosable(ctx, reader, projectId)
       if (project.status === 'active')
         throw new Problem('wrong_state', 'The project is not closing, so it cannot be reopened. Nothing was changed.')
-      await tx.project.update({
-        where: { id: projectId },
-        data: {
-          status: 'active',
-          closingAt: null,
-          closesAt: null,
-          closingBy: null,
-          closingReason: null,
-          lettersSent: 0,
-          updatedAt: now,
-        },
-      })
-      await enqueueClosingEmails(tx, projectId, 'reopened')
+      await reopen(tx, projectId, now)
       return {
         body: { data: await projectAsSeen(tx, reader, projectId, now) },
         resourceId: projectId,

@@ -13,8 +13,7 @@ export const ParticipantView = z
     external_id: z.string(),
     name: z.string().nullable(),
     email: z.string().nullable().meta({
-      description:
-        'As the application reported it. Visible to owners of the project, managers of its organization and admins; null for others',
+      description: 'As the application reported it; null for readers other than owners, managers and admins',
     }),
     email_confirmed: z.boolean(),
     claimed: z.boolean().meta({ description: 'Whether a person connected the participation to their account' }),
@@ -60,7 +59,7 @@ export const listParticipants = operation({
   path: '/api/projects/{projectId}/participants',
   summary: 'List the participants of a project, newest first',
   description:
-    'A participant is a person on whose behalf an agent of the project writes. For members of the project, managers of its organization and admins.',
+    'A participant is a person on whose behalf an agent writes. For members, managers of the organization and admins.',
   permission: 'projects:read',
   audit: participant,
   params,
@@ -72,6 +71,7 @@ export const listParticipants = operation({
       .refine((text) => !text.includes('\0') && text.isWellFormed(), 'is not valid text')
       .optional()
       .meta({ description: 'A part of the name or `external_id`, or of an email address that you may see' }),
+    unconfirmed: z.enum(['true', 'false']).optional().meta({ description: 'Only with an address to confirm' }),
     cursor: Cursor.optional(),
     limit: PageLimit,
   }),
@@ -114,7 +114,7 @@ export const editParticipant = operation({
   path: '/api/projects/{projectId}/participants/{participantId}',
   summary: 'Correct the name or email address of a participant, or connect an account',
   description:
-    'For owners of the project, managers of its organization and admins. Only owners (tokens: with the scope `privacy`) can connect an account of the organization or change an email address, and never for themselves: they claim the participation. An owner or admin confirms a reported address by sending it; an admin may add a missing one. The address of a claimed participation cannot change. An admin disconnects an account with `account_id: null`, and with `email: null` also removes the wrong address with which it claimed the participation.',
+    'For owners, managers of the organization and admins. Only owners (tokens: with the scope `privacy`) connect an account or change an address, never their own. An owner or admin confirms a reported address by sending it; an admin may add a missing one. The address of a claimed participation cannot change. An admin disconnects an account with `account_id: null`, and with `email: null` also removes its wrong address.',
   permission: 'projects:write',
   audit: participant,
   params: ofOne,
@@ -135,7 +135,7 @@ export const liftRestriction = operation({
   path: '/api/projects/{projectId}/participants/{participantId}/restriction',
   summary: 'Lift the restriction of a participant',
   description:
-    'For owners of the project, managers of its organization and admins. If a person claimed the participation, only that person can lift it. Others need a recently entered password. Inform the participant before (GDPR art. 18(3)). A restriction caused by an objection ends when an admin refuses the objection. To restrict, file a request of the kind `restriction`.',
+    'For owners, managers of the organization and admins, unless a person claimed the participation: then only that person lifts it. Others need a recently entered password. Inform the participant before (GDPR art. 18(3)). A restriction caused by an objection ends when an admin refuses the objection. To restrict, file a request of the kind `restriction`.',
   permission: 'privacy:person',
   audit: { action: 'update', ...participant },
   params: ofOne,
@@ -149,7 +149,7 @@ export const exportParticipant = operation({
   path: '/api/projects/{projectId}/participants/{participantId}/export',
   summary: 'Export everything that is stored about a participant',
   description:
-    'NDJSON: a header line, a line `{part, …record}` for each record, and a last line with the totals. For owners of the project and the person who claimed the participation. Also for managers of its organization and admins, within 30 days after a request for access or portability was filed for the participant. `scope=provided`: the data that the participant provided; `all`: also derived data.',
+    'NDJSON: a header line, a line `{part, …record}` for each record, and a last line with the totals. For owners and the person who claimed the participation; for managers of the organization and admins within 30 days after a request for access or portability. `scope=provided`: the data that the participant provided; `all`: also derived data.',
   permission: 'projects:read',
   audit: { action: 'export', ...participant },
   params: ofOne,

@@ -42,10 +42,20 @@ export const countedParticipant = statement('projects.counted-participant', {
   sql: `${selectCounted} WHERE p.id = $id AND p.project_id = $project`,
 })
 
-const listedTypes = { project: 'text', externalId: 'text?', search: 'text?', searchesEmails: 'bool' } as const
+/** SQL: whether the participant `p` has an address with which nobody can claim the participation before it is confirmed. An index has it. */
+const unconfirmedSql = '(p.email IS NOT NULL AND NOT p.email_confirmed AND p.account_id IS NULL)'
+
+const listedTypes = {
+  project: 'text',
+  externalId: 'text?',
+  search: 'text?',
+  searchesEmails: 'bool',
+  isUnconfirmed: 'bool',
+} as const
 const listed = `p.project_id = $project AND ($externalId IS NULL OR p.external_id = $externalId)
   AND ($search IS NULL OR strpos(lower(p.name), lower($search)) > 0 OR strpos(lower(p.external_id), lower($search)) > 0
-    OR ($searchesEmails AND strpos(p.email, lower($search)) > 0))`
+    OR ($searchesEmails AND strpos(p.email, lower($search)) > 0))
+  AND (NOT $isUnconfirmed OR ($searchesEmails AND ${unconfirmedSql}))`
 export const participantsPage = statement('projects.participants-page', {
   takes: { ...listedTypes, ...pageTypes },
   returns: countedColumns,
@@ -112,6 +122,29 @@ export const participationsOfPerson = statement('projects.participations-of-pers
     FROM project_participants p JOIN projects pr ON pr.id = p.project_id
     WHERE pr.erasing_since IS NULL AND (p.account_id = $account OR (p.account_id IS NULL AND p.email = $email AND p.email_confirmed))
     ORDER BY p.created_at DESC, p.id DESC LIMIT 1000`,
+})
+/** The projects that the reader owns, with the number of their addresses that wait to be confirmed; the highest first. */
+export const projectsWithUnconfirmed = statement('projects.with-unconfirmed', {
+  takes: { account: 'text', agents: 'text[]', organisation: 'text?', limit: 'int4' },
+  returns: { id: 'text', name: 'text', n: 'int4!' },
+  isPrepared: true,
+  sql: `SELECT pr.id, pr.name, count(*)::int4 AS n FROM projects pr JOIN project_participants p ON p.project_id = pr.id
+    WHERE ${unconfirmedSql} AND pr.status <> 'closed' AND pr.erasing_since IS NULL AND pr.organisation_id = $organisation
+      AND pr.id IN (SELECT m.project_id FROM project_members m WHERE m.role = 'owner'
+        AND ((m.kind = 'account' AND m.member_id = $account) OR (m.kind = 'agent' AND m.member_id = ANY($agents))))
+    GROUP BY pr.id, pr.name ORDER BY n DESC, pr.id LIMIT $limit`,
+})
+/** Projects with such an address that nobody with an open account owns, directly or through an agent, the longest unchanged first. */
+export const unconfirmedWithoutOwner = statement('projects.unconfirmed-without-owner', {
+  takes: { limit: 'int4' },
+  returns: { id: 'text', name: 'text', at: 'timestamptz!' },
+  isPrepared: true,
+  sql: `SELECT pr.id, pr.name, max(p.updated_at) AS at FROM projects pr JOIN project_participants p ON p.project_id = pr.id
+    WHERE ${unconfirmedSql} AND pr.status <> 'closed' AND pr.erasing_since IS NULL
+      AND NOT EXISTS (SELECT FROM project_members m JOIN account_names a ON a.id = CASE m.kind WHEN 'account' THEN m.member_id
+          ELSE (SELECT o.owner_id FROM agent_owners o WHERE o.id = m.member_id) END
+        WHERE m.project_id = pr.id AND m.role = 'owner' AND a.is_open)
+    GROUP BY pr.id, pr.name ORDER BY at, pr.id LIMIT $limit`,
 })
 export const lockParticipation = statement('projects.lock-participation', {
   takes: { id: 'text' },

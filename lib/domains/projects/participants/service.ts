@@ -314,13 +314,14 @@ export const projectParticipants = (
 
     participants: read(
       listParticipants,
-      async (ctx, { params: { projectId }, query: { external_id, q, ...query } }) => {
+      async (ctx, { params: { projectId }, query: { external_id, q, unconfirmed, ...query } }) => {
         const project = await seenProject(db, projectReaderOf(ctx), projectId)
         const listed = {
           project: projectId,
           externalId: external_id ?? null,
           search: q?.trim() || null,
           searchesEmails: mayActForParticipants(project),
+          isUnconfirmed: unconfirmed === 'true',
         }
         const rows = await participantsPage(db, { ...listed, ...pageValues(query) })
         const [counted] = await countListedParticipants(db, listed)

@@ -164,6 +164,53 @@ describe('an address that an agent reports', () => {
     },
   )
 
+  it('waits in the overview of owners and in the list until it is confirmed, and members do not learn of it', async () => {
+    const { id, external } = await written()
+    await register(project.agent, external, 'waiting@example.org')
+    const listed = async (who: Who): Promise<string[]> => {
+      const found = await dataOf(kit.test, 'GET', `${project.path}/participants?unconfirmed=true`, who)
+      return found.map((one: { id: string }) => one.id)
+    }
+    const shown = async (who: Who) =>
+      (await dataOf(kit.test, 'GET', '/api/overview', who)).addresses as { project_id: string; count: number }[]
+    const member = await madeMember(kit.test, project)
+    expect(await listed(project.owner)).toContain(id)
+    expect([await listed(member), await shown(member), await shown(manager)]).toEqual([[], [], []])
+    const [before] = await shown(project.owner)
+    expect(before).toMatchObject({ project_id: project.id, count: (await listed(project.owner)).length })
+    expect((await edit(project.owner, id, { email: 'waiting@example.org' })).status).toBe(200)
+    expect(await listed(project.owner)).not.toContain(id)
+    expect((await shown(project.owner))[0]?.count ?? 0).toBe((before?.count ?? 0) - 1)
+  })
+
+  it('is a notification of admins while no open account owns the project, and a new one for a further address', async () => {
+    const owner = await signedIn(kit.test, 'person', project.owner.organisationId)
+    const { id, agent, conversation, registered } = await ownedByAgent(['read', 'write'], owner)
+    const about = async (): Promise<{ id: string; is_read: boolean }[]> =>
+      (await dataOf(kit.test, 'GET', '/api/notifications', kit.admin)).filter(
+        ({ kind, resource_id }: { kind: string; resource_id: string }) => kind === 'address' && resource_id === id,
+      )
+    const report = async () => {
+      const external = `waits-${n++}`
+      await madeMessage(kit.test, conversation, agent, { author: { external_id: external } })
+      await registered(external, `${external}@example.org`)
+    }
+    await report()
+    expect(await about()).toEqual([])
+    await kit.test.db.prisma.account.update({
+      where: { id: owner.accountId },
+      data: { deactivatedAt: kit.test.clock.now() },
+    })
+    const [first] = await about()
+    expect(first).toMatchObject({ is_read: false })
+    const ids = [first?.id ?? '']
+    await kit.test.fetch('PUT', '/api/notifications/read', { cookie: kit.admin.cookie, body: { ids } })
+    expect(await about()).toMatchObject([{ is_read: true }])
+    kit.test.clock.advance(1_000)
+    await report()
+    expect(await about()).toMatchObject([{ is_read: false }])
+  })
+
   it('lets the person claim if the token acts for participants, or nothing was written before', async () => {
     const [one, other] = [await holder(), await holder()]
     const known = await written()
@@ -175,8 +222,8 @@ describe('an address that an agent reports', () => {
   })
 
   /** A project of the agent whose token created it. */
-  async function ownedByAgent(scopes: Parameters<typeof issuedAgent>[1]) {
-    const agent = await issuedAgent(kit.test, scopes, { tier: 'enterprise', owner: project.owner })
+  async function ownedByAgent(scopes: Parameters<typeof issuedAgent>[1], owner: Person = project.owner) {
+    const agent = await issuedAgent(kit.test, scopes, { tier: 'enterprise', owner })
     const { id } = await dataOf(kit.test, 'POST', '/api/projects', agent, { body: { name: 'A project of an agent' } })
     const path = `/api/projects/${id}`
     const conversation = await madeConversation(kit.test, { ...project, id, path, agent }, {}, agent)
@@ -186,7 +233,7 @@ describe('an address that an agent reports', () => {
       })
     const change = (participant: string, body: object) =>
       kit.test.fetch('PATCH', `${path}/participants/${participant}`, { ...agent, body })
-    return { agent, conversation, registered, change }
+    return { id, agent, conversation, registered, change }
   }
 
   it('by a token that created the project needs the scope privacy after something was written', async () => {

@@ -9,12 +9,14 @@ import { ParticipantFilingForm } from '#components/participants/filing-form.tsx'
 import { LiftButton } from '#components/participants/lift-button.tsx'
 import { ParticipantTags } from '#components/participants/participant-tags.tsx'
 import { ParticipantRequestList } from '#components/participants/request-list.tsx'
-import { mayActForParticipants, projectPage } from '#components/projects/endpoints.ts'
+import { mayActForParticipants, mayConfirmAddresses, projectPage } from '#components/projects/endpoints.ts'
+import { Alert } from '#components/ui/alert.tsx'
 import { CopyableId } from '#components/ui/copyable-id.tsx'
 import { FactList } from '#components/ui/facts.tsx'
 import { Card, Page, Section } from '#components/ui/page.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { app } from '#lib/app-instance.ts'
+import type { AccountView } from '#lib/domains/accounts/contract.ts'
 import { orNotFound, projectNamed } from '../../named.ts'
 
 export const generateMetadata = async (): Promise<Metadata> => ({
@@ -39,19 +41,27 @@ async function Restriction({ participant, mayChange }: { participant: Participan
   )
 }
 
-/** That the holder of the address cannot claim the participation yet. Managers do not confirm addresses. */
-async function Address({ participant, mayConfirm }: { participant: Participant; mayConfirm: boolean }) {
+interface AddressProps {
+  participant: Participant
+  reader: Pick<AccountView, 'email'>
+  mayConfirm: boolean
+}
+/** That the holder of the address cannot claim the participation yet. Managers do not confirm addresses, and nobody confirms their own. */
+async function Address({ participant, reader, mayConfirm }: AddressProps) {
   const t = await getTranslations('participants.address')
   const { id, project_id, email } = participant
   if (email === null || !isUnconfirmed(participant)) return null
+  const isOwn = email === reader.email.toLowerCase()
   return (
     <Section id="address" title={t('title')}>
-      <p>{t('text')}</p>
-      {mayConfirm ? (
-        <ConfirmAddress projectId={project_id} participantId={id} email={email} />
-      ) : (
-        <p className="text-quiet">{t('byOwner')}</p>
-      )}
+      <Alert tone="warning" title={t('unconfirmed')}>
+        <p>{t('text')}</p>
+        {mayConfirm && !isOwn ? (
+          <ConfirmAddress projectId={project_id} participantId={id} email={email} />
+        ) : (
+          <p className="text-quiet">{t(isOwn ? 'byOther' : 'byOwner')}</p>
+        )}
+      </Alert>
     </Section>
   )
 }
@@ -103,10 +113,10 @@ export default async function ParticipantPage({ params }: Props) {
           </Card>
         }
       >
+        <Address participant={participant} reader={person} mayConfirm={mayConfirmAddresses(project, person)} />
         <Section id="requests" title={t('requests.title')}>
           <ParticipantRequestList {...where} initial={requests} mayCancel={mayChange} />
         </Section>
-        <Address participant={participant} mayConfirm={project.role === 'owner' || person.role === 'admin'} />
         <Restriction participant={participant} mayChange={mayChange} />
         {mayChange && (
           <Section id="file" title={t('file.title')} lead={t('file.lead')}>
