@@ -1,13 +1,19 @@
-import type { SessionRow } from '#lib/domains/accounts/repository.ts'
+import { openSession, type SessionRow } from '#lib/domains/accounts/repository.ts'
 import { hasSecondFactor } from '#lib/domains/accounts/second-factors/rules.ts'
 import { noteFirstUse } from '#lib/domains/agents/status.ts'
 import type { StorageSubject } from '#lib/domains/quotas/queries.ts'
 import { isTokenKey } from '#lib/domains/tokens/keys.ts'
 import { type TierLimits, tierLimits } from '#lib/domains/tokens/rules.ts'
-import { noteFirstTokenUse, noteTokenUses, type TokenLookupRow, tokensByHash } from '#lib/domains/tokens/usage.ts'
+import {
+  noteFirstTokenUse,
+  noteTokenUses,
+  presentToken,
+  type TokenLookupRow,
+  tokensByHash,
+} from '#lib/domains/tokens/usage.ts'
 import type { Clock } from '#lib/kernel/clock.ts'
 import { sharedQuestion } from '#lib/kernel/coalescing.ts'
-import type { Actor } from '#lib/kernel/context.ts'
+import type { Actor, Transaction } from '#lib/kernel/context.ts'
 import { actsAsAdmin } from '#lib/kernel/effects.ts'
 import { hashOf } from '#lib/kernel/ids.ts'
 import { subnetsOf48, widerKeyOf } from '#lib/kernel/network-keys.ts'
@@ -226,6 +232,30 @@ export const personCaller = (row: SessionRow): Caller => ({
   reads: tierLimits.pro.reads,
   writes: tierLimits.pro.writes,
 })
+
+/** See {@link PipelinePorts.requirePresent}. */
+export async function requirePresent(tx: Transaction, actor: Actor, isWriting: boolean, now: Date): Promise<void> {
+  const { tokenId, sessionId } = actor
+  const rest = 'What was stored before remains.'
+  if (tokenId !== undefined) {
+    const token = await presentToken(tx, tokenId, now)
+    if (!token)
+      throw new Problem('token_revoked', {
+        detail: `The token was revoked, expired or suspended during the request. ${rest}`,
+        headers: challenge('invalid_token'),
+      })
+    if (isWriting && token.is_restricted)
+      throw new Problem('restricted', `The processing of this agent was restricted during the request. ${rest}`)
+    if (isWriting && token.status !== 'active')
+      throw new Problem('paused', `The agent was paused or retired during the request. ${rest}`)
+  }
+  if (sessionId !== undefined) {
+    const [session] = await openSession(tx, { id: sessionId, now })
+    if (!session) throw new Problem('sign_in_needed', `Your session was ended during the request. ${rest}`)
+    if (actor.isAdmin && session.role !== 'admin')
+      throw new Problem('forbidden', `Your account lost the role admin during the request. ${rest}`)
+  }
+}
 
 /** The caller with one additional permission. */
 export const permittedTo = (caller: Caller, permission: Permission): Caller => ({

@@ -131,7 +131,7 @@ export function guardRequestChange(ctx: GuardedContext, asAdmin: boolean): void 
 }
 
 /** Whether it is a write that a restricted or paused caller may not make. Deletion and operations on data about oneself remain allowed. */
-const isOrdinaryWriting = ({ limit, method, permission }: OperationShape): boolean =>
+export const isOrdinaryWriting = ({ limit, method, permission }: OperationShape): boolean =>
   limit === 'write' && method !== 'delete' && permission !== 'public' && !permission.endsWith(':self')
 
 /** @throws Problem if the caller may not run the operation */

@@ -108,6 +108,11 @@ export interface PipelinePorts {
   auditWithin(tx: Transaction, ...records: readonly AuditRecord[]): Promise<void>
   /** Locks the session until the transaction ends. @throws Problem `sign_in_needed` if it was ended during the request */
   requireOpenSession(tx: Transaction, sessionId: string, now: Date): Promise<void>
+  /**
+   * Requires that the caller of an operation that takes long could still call it: the token is active, the session open, the admin an admin.
+   * `isWriting`: and that the agent is neither restricted nor paused. @throws Problem
+   */
+  requirePresent(tx: Transaction, actor: Actor, isWriting: boolean, now: Date): Promise<void>
   /** Writes the row in this transaction; it is retained for seven years. */
   recordDeletion(tx: Transaction, deletion: DeletionRecord): Promise<unknown>
   /** Resolves once the entry is stored. Entries of concurrent reads share one insert. */

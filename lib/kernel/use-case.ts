@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { authorise } from './authorise.ts'
+import { authorise, isOrdinaryWriting } from './authorise.ts'
 import type {
   AuditRecord,
   Context,
@@ -417,6 +417,20 @@ async function claimed({ pipeline, now }: Context, claim: IdempotencyClaim): Pro
   }
 }
 
+/** The context of an operation that can take as long as its caller sends: each transaction begins only while the caller may still call it. */
+const rechecked = (operation: OperationShape, ctx: Context): Context => ({
+  ...ctx,
+  pipeline: {
+    ...ctx.pipeline,
+    transaction: (run) =>
+      ctx.pipeline.transaction(async (tx) => {
+        const now = ctx.pipeline.clock.now()
+        await ctx.pipeline.requirePresent(tx, ctx.actor, isOrdinaryWriting(operation), now)
+        return run(tx)
+      }),
+  },
+})
+
 /**
  * An operation that is too large for one transaction. It works in batches; each batch is a transaction that stores its rows and their
  * audit entries. The operation's own entry follows the last batch. After a fault, stored batches remain, and the error reports how many.
@@ -429,7 +443,8 @@ export function batched<const O extends OperationShape>(
   retained: (body: Output<O>) => unknown = (body) => body,
   complete?: (ctx: MutationContext, input: Input<O>, data: Record<string, unknown>) => Promise<Record<string, unknown>>,
 ): UseCase<O> {
-  const work = read(operation, run)
+  const runRechecked: typeof run = (ctx, input) => run(rechecked(operation, ctx), input)
+  const work = read(operation, runRechecked)
   return {
     operation,
     async execute(ctx, raw) {
@@ -445,7 +460,7 @@ export function batched<const O extends OperationShape>(
       if (stored) return replay(stored)
       let resourceId: string | undefined
       const noting = read(operation, async (...given: Parameters<typeof run>) => {
-        const reply = await run(...given)
+        const reply = await runRechecked(...given)
         resourceId = reply.resourceId
         return reply
       })

@@ -1,3 +1,4 @@
+import { requirePresent } from '#lib/access/access.ts'
 import { customerNetworkOf, limitKeyOf } from '#lib/access/client-address.ts'
 import { type Limiter, limiterMeasures, memoryLimiter } from '#lib/access/limiter.ts'
 import type { LimiterEvents } from '#lib/access/limiter-fallback.ts'
@@ -216,6 +217,7 @@ export function openPlatform({ env, clock, patience }: { env: Env; clock: Clock;
     transaction: db.transaction,
     ...log,
     requireOpenSession,
+    requirePresent,
     recordDeletion,
     idempotency: idempotencyRecords,
   }

@@ -18,6 +18,10 @@ interface Guard {
 }
 const authorise = 'lib/kernel/authorise.ts'
 const effects = 'lib/effects.int.test.ts'
+const authors = 'lib/domains/projects/participants/authors.ts'
+const takeover = 'lib/domains/projects/participants/takeover.int.test.ts'
+const retention = 'lib/domains/retention/service.ts'
+const retentionTest = 'lib/domains/retention/retention.int.test.ts'
 const guards: Record<string, Guard> = {
   'a recently entered password': {
     file: authorise,
@@ -30,6 +34,93 @@ const guards: Record<string, Guard> = {
     source: 'if (!actor.isLent || isOpenToLent(id)) return',
     without: 'if (id) return',
     attack: [effects, 'reads nothing that the admin cannot read'],
+  },
+  'what a token of an admin may not do': {
+    file: authorise,
+    source: "if (isInPerson(operation.id)) requirePerson(ctx, 'call this operation')",
+    without: '',
+    attack: [effects, 'return 403 for a token with every scope'],
+  },
+  'exports of others, for a token of an admin': {
+    file: authorise,
+    source: "requirePerson(ctx, 'export the data of another subject')",
+    without: '',
+    attack: ['lib/domains/exports/export-of-others.int.test.ts', 'is rejected for an admin whose password'],
+  },
+  'shorter periods, for a token of an admin': {
+    file: authorise,
+    source: "if (isShorter && ctx.actor.kind === 'agent')",
+    without: "if (isShorter && ctx.actor.kind === 'anonymous')",
+    attack: [retentionTest, 'is refused for every token of scope admin'],
+  },
+  'applications whose owner changed the sign-in': {
+    file: authorise,
+    source: '  if (actor.needsOwner)\n',
+    without: '  if (actor.needsOwner && actor.accountId)\n',
+    attack: ['lib/domains/projects/participants/applications.int.test.ts', 'after its owner changed the password'],
+  },
+  'addresses that agents of others report': {
+    file: authors,
+    source: 'if ((await findSpeaker(tx, { project, agent: actor.id })).length === 0) return false',
+    without: '',
+    attack: [takeover, 'cannot be prepared by the agent of a member'],
+  },
+  'addresses that are reported after something was written': {
+    file: authors,
+    source: 'return (await findWritten(tx, { participant })).length === 0',
+    without: 'return true',
+    attack: [takeover, 'after it wrote for the person gives nobody the participation'],
+  },
+  'addresses that a doubtful token reports': {
+    file: authors,
+    source: 'if (actor.accountId !== undefined || actor.needsOwner) return false',
+    without: '',
+    attack: [takeover, 'is no evidence while the token waits for its owner'],
+  },
+  'changes of addresses with a token that may only write': {
+    file: authors,
+    source: "if (!ctx.actor.scopes.includes('privacy'))",
+    without: 'if (ctx.actor.scopes.length === 0)',
+    attack: [takeover, 'is replaced or confirmed, and an account connected'],
+  },
+  'claims with an address that nobody confirmed': {
+    file: 'lib/domains/projects/participants/service.ts',
+    source: 'if (row.account_id === null && !row.email_confirmed)',
+    without: "if (row.account_id === '')",
+    attack: [takeover, 'cannot be prepared by the agent of a member'],
+  },
+  'confirmations of former admins': {
+    file: 'lib/domains/privacy-requests/execution/execution.ts',
+    source: 'if (!(await isConfirmationInForce(deps, work, row))) return withdrawConfirmation(deps, work, row)',
+    without: '',
+    attack: ['lib/domains/privacy-requests/time-to-cancel.int.test.ts', 'does not begin for a demoted account'],
+  },
+  'shorter periods of former admins, where they are read': {
+    file: retention,
+    source: 'startsAt > now || !former.has(setBy)',
+    without: 'startsAt > now || setBy !== undefined',
+    attack: [retentionTest, 'of an admin who was demoted before it is in force'],
+  },
+  'shorter periods of former admins, where they are settled': {
+    file: retention,
+    source: 'if (former.has(setBy))',
+    without: "if (setBy === '')",
+    attack: [retentionTest, 'of an admin who was closed before it is in force'],
+  },
+  'callers who lose their rights during a long import': {
+    file: 'lib/kernel/use-case.ts',
+    source: 'await ctx.pipeline.requirePresent(tx, ctx.actor, isOrdinaryWriting(operation), now)',
+    without: '',
+    attack: ['lib/domains/projects/importing/importing.int.test.ts', 'stores none of the lines that arrive after'],
+  },
+  'projects that former admins closed': {
+    file: 'lib/domains/projects/closing/service.ts',
+    source: 'if (isHeld || (await isWithdrawn(ctx, tx, row))) return',
+    without: 'if (isHeld) return',
+    attack: [
+      'lib/domains/projects/closing/closing.int.test.ts',
+      'is withdrawn after the 30 days when it was ordered by',
+    ],
   },
 }
 let folder: string

@@ -72,6 +72,7 @@ beforeAll(async () => {
     transaction: db.transaction,
     ...auditLog(db),
     requireOpenSession,
+    requirePresent: async () => {},
     recordDeletion,
     idempotency: { claim: async () => undefined, complete: async () => {}, release: async () => {} },
   }

@@ -317,7 +317,7 @@ export function identityLinkedMail(
       ])
 }
 
-/** The email to an admin about something that waited and was not done, because whoever ordered it has lost the right to. It names nobody. */
+/** The email to an admin about something that waited and was not done, because the account that ordered it has lost the right to. It names nobody. */
 export function orderWithdrawnMail(
   locale: Locale,
   { url, order, at }: { url: string; order: 'retention' | 'closing'; at: Date },
@@ -335,7 +335,7 @@ export function orderWithdrawnMail(
     : emailContent(locale, isRetention ? 'A shorter retention period was not applied' : 'A project was not closed', [
         isRetention
           ? `A shorter retention period was withdrawn at ${time(at)}: the account that set it is no longer the account of an admin. It deleted no data.`
-          : `The 30 days of a closing project are over, but the project was reopened at ${time(at)}: whoever closed it may no longer close it. No data was deleted.`,
+          : `The 30 days of a closing project are over, but the project was reopened at ${time(at)}: the person who closed it may no longer close it. No data was deleted.`,
         isRetention
           ? 'If the period should be shorter, set it again.'
           : 'If the project should be closed, close it again.',

@@ -46,6 +46,15 @@ export const tokensByHash = statement('tokens.by-hash', {
     FROM tokens t JOIN agent_states a ON a.id = t.agent_id WHERE t.hash = ANY($hashes)`,
 })
 
+/** The token with the state of its agent, if it is active and its agent is not suspended. */
+export const presentToken = statement('tokens.present', {
+  takes: { id: 'text', now: 'timestamptz' },
+  returns: { id: 'text', is_restricted: 'bool!', status: typed<'active' | 'paused' | 'dead'>('agent_status') },
+  isPrepared: true,
+  sql: `SELECT t.id, a.restricted_at IS NOT NULL AS is_restricted, a.status FROM tokens t JOIN agent_states a ON a.id = t.agent_id
+    WHERE t.id = $id AND ${active} AND a.suspended_at IS NULL`,
+})
+
 /** Records the last use of tokens, unless a later one is stored. Sort the ids, so that two replicas do not deadlock. */
 export const storeLastUses = statement('tokens.store-last-uses', {
   takes: { ids: 'text[]', times: 'timestamptz[]' },

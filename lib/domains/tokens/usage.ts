@@ -11,6 +11,10 @@ export type { TokenLookupRow } from './repository.ts'
 /** Finds tokens by the SHA-256 of their raw keys, also revoked and expired ones. */
 export const tokensByHash = (db: Database, hashes: readonly Buffer[]) => tokens.tokensByHash(db, { hashes })
 
+/** The token with the state of its agent, if it is active and its agent is not suspended; undefined otherwise. */
+export const presentToken = async (tx: Transaction, id: string, now: Date) =>
+  (await tokens.presentToken(tx, { id, now }))[0]
+
 /** Records the last use of tokens by id. */
 export async function noteTokenUses(db: Database, uses: ReadonlyMap<string, Date>): Promise<void> {
   const sorted = [...uses].sort(([one], [other]) => (one < other ? -1 : 1))

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test as it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test as it, vi } from 'vitest'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { issuedAgent, signedIn } from '#lib/testing/people.ts'
 import { dataOf, eraseWholeProject, type MadeProject, madeMember, madeProject } from '#lib/testing/projects.ts'
@@ -370,6 +370,42 @@ describe('POST /api/projects/{id}/import', () => {
     ).rejects.toThrow()
     expect(await imported(project, lines)).toMatchObject({ received: 121, failed: 0 })
     expect(await test.db.prisma.message.count({ where: { projectId: project.id } })).toBe(120)
+  })
+
+  const losses = {
+    'the token is revoked': ({ tokenId: id }: MadeProject['agent']) =>
+      test.db.prisma.token.update({ where: { id }, data: { revokedAt: test.clock.now() } }),
+    'the agent is restricted': ({ id }: MadeProject['agent']) =>
+      test.db.prisma.agent.update({
+        where: { id },
+        data: { restrictedAt: test.clock.now(), restrictedFor: ['request'] },
+      }),
+    'the agent is paused': ({ id }: MadeProject['agent']) =>
+      test.db.prisma.agent.update({ where: { id }, data: { status: 'paused' } }),
+    'the erasure of the agent waits': ({ id }: MadeProject['agent']) =>
+      test.db.prisma.agent.update({ where: { id }, data: { suspendedAt: test.clock.now() } }),
+  }
+  it.each(Object.entries(losses))('stores none of the lines that arrive after %s', async (_, lose) => {
+    const project = await madeProject(test)
+    const conv = idOf('conv')
+    const before = [conversation(conv), ...Array.from({ length: 49 }, () => message(idOf('m'), conv))]
+    const encoder = new TextEncoder()
+    const storedMessages = () => test.db.prisma.message.count({ where: { projectId: project.id } })
+    const body = new ReadableStream({
+      async start(controller) {
+        controller.enqueue(encoder.encode(`${ndjson(before)}\n`))
+        await vi.waitUntil(async () => (await storedMessages()) === 49, { timeout: 60_000 })
+        await lose(project.agent)
+        controller.enqueue(encoder.encode(`${ndjson([message(idOf('m'), conv), document(idOf('d'))])}\n`))
+        controller.close()
+      },
+    })
+    const headers = { Authorization: `Bearer ${project.agent.token}`, 'Content-Type': 'application/x-ndjson' }
+    const init = { method: 'POST', headers, body, duplex: 'half' } as RequestInit
+    const { status } = await fetch(`${test.url}${project.path}/import`, init)
+    expect([401, 403]).toContain(status)
+    expect(await storedMessages()).toBe(49)
+    expect(await test.db.prisma.document.count({ where: { projectId: project.id } })).toBe(0)
   })
 
   it('returns 404 to a stranger, 403 to people and to tokens that cannot write, 401 to a revoked token, 415 for another type', async () => {
