@@ -33,3 +33,12 @@ export function cpuOf(pid: number): number | undefined {
     .map(usage)
     .reduce((sum, one) => sum + (one?.parent === pid ? one.used : 0), own)
 }
+
+/** The largest resident memory that a process has had, in MiB. 0 when it has ended. */
+export function peakMemoryOf(pid: number): number {
+  try {
+    return Number(/^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024
+  } catch {
+    return 0
+  }
+}

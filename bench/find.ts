@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { nodeFlags } from '#bin/children.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { createPool } from '#lib/stores/postgres/pool.ts'
-import { childrenOf, cpuOf } from './cpu.ts'
+import { childrenOf, cpuOf, peakMemoryOf } from './cpu.ts'
 import { startCluster } from './installation.ts'
 import type { BenchRow } from './row.ts'
 import { withScope } from './scope.ts'
@@ -17,6 +17,8 @@ const rowsAtScale = 100_000
 const longest = 30
 /** The largest share of one core that the database may use. */
 const share = 0.25
+/** The largest memory of the search in MiB, at any scale. */
+const mostMemory = 512
 const planted = 100
 const person = 'Iris Probe'
 const sentence = 'The customer asks again when the contract of the house will be ready, and wants a call on Monday. '
@@ -87,15 +89,17 @@ export const run = (): Promise<BenchRow[]> =>
     searched.searchParams.set('schema', 'threads')
     const began = performance.now()
     const before = cpuOf(cluster.pid) ?? Number.NaN
-    let used = 0
-    const watch = setInterval(() => {
-      used = Math.max(used, (cpuOf(cluster.pid) ?? Number.NaN) - before)
-    }, 50)
+    let [used, ownUse, peak] = [0, 0, 0]
     const search = spawn(
       process.execPath,
       [...nodeFlags, 'bin/kp.ts', 'find', person, '--postgres', searched.href, '--json'],
       { env: { NODE_ENV: 'production', PATH, HOME }, stdio: ['ignore', 'pipe', 'inherit'] },
     )
+    const watch = setInterval(() => {
+      used = Math.max(used, (cpuOf(cluster.pid) ?? Number.NaN) - before)
+      ownUse = Math.max(ownUse, cpuOf(search.pid ?? 0) ?? Number.NaN)
+      peak = Math.max(peak, peakMemoryOf(search.pid ?? 0))
+    }, 50)
     const printed = await text(search.stdout)
     clearInterval(watch)
     const seconds = (performance.now() - began) / 1_000
@@ -129,6 +133,18 @@ export const run = (): Promise<BenchRow[]> =>
         unit: '%',
         bar: `at most ${share * 100} %`,
         met: busy <= share,
+      },
+      {
+        name: 'processor time of the search itself',
+        value: Math.round(ownUse / 100_000) / 10,
+        unit: 's',
+      },
+      {
+        name: 'its peak memory',
+        value: Math.round(peak),
+        unit: 'MiB',
+        bar: `at most ${mostMemory}`,
+        met: peak <= mostMemory,
       },
       {
         name: 'rows with the person that it finds',
