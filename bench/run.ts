@@ -10,6 +10,7 @@ import type { BenchRow } from './row.ts'
 const groups: Record<string, () => Promise<BenchRow[]>> = {
   sanitizer: async () => (await import('./sanitizer.ts')).run(),
   scanner: async () => (await import('./scanner.ts')).run(),
+  text: async () => (await import('./text.ts')).run(),
   'false-finds': async () => (await import('./false-finds.ts')).run(),
   throughput: async () => (await import('./throughput.ts')).run(),
   'sql-ceiling': async () => (await import('./sql-ceiling.ts')).run(),

@@ -421,6 +421,10 @@ export function decodeInline(layer: LayerBuilder, start: number, end: number, de
       at++
       continue
     }
+    if (kind === plain && runStart < 0) {
+      at++
+      continue
+    }
     if (runStart >= 0) {
       const length = at - runStart
       const points = only === undefined && isNotation(text, runStart) ? Math.min(end, endOfNotation(text, runStart)) : 0
@@ -467,12 +471,6 @@ export function decodeInline(layer: LayerBuilder, start: number, end: number, de
     }
     // What follows a decoded backslash is escaped by it on the next level: `\\\\%41` becomes `\\%41`, and then `%41`.
     const isEscaped = at === from && at > start && text.charCodeAt(at - 1) === 92
-    const isTurn = isEscaped
-      ? text.charCodeAt(at) === 92
-      : only === undefined ||
-        only.includes(text[at] ?? ' ') ||
-        (only === '\\' && region.isTex === true && '{}'.includes(text[at] ?? ' ')) ||
-        (only === '' && isHidden(text, at))
     if (only === '' && at < end && text.charCodeAt(at) === 92) {
       // A shell escapes every sign: with its backslash, an invisible one would leave an escape sequence that nobody wrote.
       let to = at
@@ -494,7 +492,16 @@ export function decodeInline(layer: LayerBuilder, start: number, end: number, de
       from = at
       continue
     }
-    if (isTurn && at < end && (classes[text.charCodeAt(at)] ?? plain) === special) {
+    const isTurn =
+      at < end &&
+      (classes[text.charCodeAt(at)] ?? plain) === special &&
+      (isEscaped
+        ? text.charCodeAt(at) === 92
+        : only === undefined ||
+          only.includes(text[at] ?? ' ') ||
+          (only === '\\' && region.isTex === true && '{}'.includes(text[at] ?? ' ')) ||
+          (only === '' && isHidden(text, at)))
+    if (isTurn) {
       const next = decodeAt(layer, text, at, region, copied)
       if (next > at) {
         at = next

@@ -229,6 +229,8 @@ export function decodeJson(
 ): void {
   const text = layer.base
   const path = columns.begin(isItem)
+  /** Whether a property contains words of a person. Records have the same properties. */
+  const spoken = new Map<string, boolean>()
   let property = ''
   let isSpoken = true
   let from = start
@@ -241,7 +243,9 @@ export function decodeJson(
       layer.markup(from, at + 1, '\n')
       if (text.charCodeAt(after) === 58) {
         property = text.slice(at + 1, close)
-        isSpoken = !technical.test(property) && !speaker.test(property)
+        const known = spoken.get(property)
+        isSpoken = known ?? !(technical.test(property) || speaker.test(property))
+        if (known === undefined) spoken.set(property, isSpoken)
         layer.tail(at + 1, close, 'key')
       } else if (isSpoken) {
         const first = layer.length

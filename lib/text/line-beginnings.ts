@@ -28,10 +28,11 @@ function hasDigit(text: string, start: number, end: number): boolean {
   return false
 }
 /** Whether two parts of a text have the same signs. */
-export function areEqual(text: string, one: Span, other: Span): boolean {
-  if (one.end - one.start !== other.end - other.start) return false
-  for (let at = 0; at < one.end - one.start; at++)
-    if (text.charCodeAt(one.start + at) !== text.charCodeAt(other.start + at)) return false
+export const areEqual = (text: string, one: Span, other: Span): boolean =>
+  one.end - one.start === other.end - other.start && hasSame(text, one.start, other.start, one.end - one.start)
+/** Whether so many signs from two offsets on are the same. */
+function hasSame(text: string, one: number, other: number, length: number): boolean {
+  for (let at = 0; at < length; at++) if (text.charCodeAt(one + at) !== text.charCodeAt(other + at)) return false
   return true
 }
 
@@ -64,7 +65,7 @@ function sharedBeginning(text: string, one: Span, other: Span): Shared {
     if (isWordUnit(unit) && isWordUnit(sameUnit)) {
       const [word, same] = [endOfWord(text, a, one.end), endOfWord(text, b, other.end)]
       const isNumbered = hasDigit(text, a, word) && hasDigit(text, b, same)
-      if (!isNumbered && !areEqual(text, { start: a, end: word }, { start: b, end: same })) return shared
+      if (!isNumbered && (word - a !== same - b || !hasSame(text, a, b, word - a))) return shared
       a = word
       b = same
       isWord = true

@@ -1,4 +1,6 @@
 import { expect, it } from 'vitest'
+import { processorTime } from '#lib/testing/processor-time.ts'
+import { worstTexts } from '#lib/testing/worst-texts.ts'
 import { maxDecoded, viewsOf } from './views.ts'
 
 it('maxDecoded returns any number of spans', () => {
@@ -15,3 +17,17 @@ it.each([
 ])('escapes in braces are no formatting of subtitles: %s', (text, decoded) => {
   expect(viewsOf(text).layers.map((layer) => layer.text)).toContain(decoded)
 })
+
+// Four times the text takes four times the work if it is linear, and sixteen times if it is quadratic.
+it.each(worstTexts)(
+  'viewsOf takes linear time for $name',
+  ({ make }) => {
+    const work = (text: string) => processorTime(() => viewsOf(text))
+    const growth = () => work(make(64 * 1024)) / Math.max(work(make(16 * 1024)), 2_000)
+    // Garbage collection only adds time, so the minimum of several attempts counts.
+    const seen = [growth()]
+    while (Math.min(...seen) > 8 && seen.length < 5) seen.push(growth())
+    expect(Math.min(...seen)).toBeLessThan(9)
+  },
+  240_000,
+)

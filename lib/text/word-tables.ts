@@ -31,7 +31,8 @@ function columnsOf(text: string, rows: readonly number[], delimiter: number, cel
     let [from, cell] = [start, 0]
     for (let at = start; at <= end; at++) {
       if (at < end && text.charCodeAt(at) !== delimiter) continue
-      columns[cell]?.push(...cellOf(text, from, at))
+      const [first, last] = cellOf(text, from, at)
+      columns[cell]?.push(first, last)
       from = at + 1
       cell++
     }
@@ -76,7 +77,8 @@ export function wordColumnsIn(text: string): WordColumn[] {
         if (unit < 128) counts[unit] = (counts[unit] ?? 0) + 1
       }
     }
-    for (const [at, delimiter] of delimiters.entries()) {
+    for (let at = 0; at < delimiters.length; at++) {
+      const delimiter = delimiters[at] ?? 0
       const group = open[at]
       const count = isRow ? (counts[delimiter] ?? 0) : 0
       if (!group || (count === 0 && group.rows.length === 0)) continue
