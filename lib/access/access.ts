@@ -246,8 +246,9 @@ export async function requirePresent(tx: Transaction, actor: Actor, isWriting: b
       })
     if (isWriting && token.is_restricted)
       throw new Problem('restricted', `The processing of this agent was restricted during the request. ${rest}`)
-    if (isWriting && token.status !== 'active')
-      throw new Problem('paused', `The agent was paused or retired during the request. ${rest}`)
+    if (token.status === 'dead') throw new Problem('dead', `The agent was retired during the request. ${rest}`)
+    if (isWriting && token.status === 'paused')
+      throw new Problem('paused', `The agent was paused during the request. ${rest}`)
   }
   if (sessionId !== undefined) {
     const [session] = await openSession(tx, { id: sessionId, now })

@@ -108,13 +108,13 @@ const guards: Record<string, Guard> = {
   },
   'shorter periods of former admins, where they are read': {
     file: retention,
-    source: 'startsAt > now || !former.has(setBy)',
-    without: 'startsAt > now || setBy !== undefined',
+    source: 'shortenings.filter((one) => !withdrawn.has(one))',
+    without: 'shortenings',
     attack: [retentionTest, 'of an admin who was demoted before it is in force'],
   },
   'shorter periods of former admins, where they are settled': {
     file: retention,
-    source: 'if (former.has(setBy))',
+    source: 'if (withdrawn.has(one))',
     without: "if (setBy === '')",
     attack: [retentionTest, 'of an admin who was closed before it is in force'],
   },

@@ -317,28 +317,31 @@ export function identityLinkedMail(
       ])
 }
 
-/** The email to an admin about something that waited and was not done, because the account that ordered it has lost the right to. It names nobody. */
+/**
+ * The email to an admin about a shorter retention period, or the closing of a project, that was not carried out, because the account that
+ * ordered it has lost the right to. It names nobody, and the project only by its link.
+ */
 export function orderWithdrawnMail(
   locale: Locale,
-  { url, order, at }: { url: string; order: 'retention' | 'closing'; at: Date },
+  { url, projectId, at }: { url: string; projectId?: string | undefined; at: Date },
 ): EmailContent {
-  const isRetention = order === 'retention'
-  const page = `${url}${isRetention ? '/admin/retention' : '/projects?view=all'}`
+  const isRetention = projectId === undefined
+  const page = isRetention ? `${url}/admin/retention` : `${url}/projects/${projectId}`
   return locale === 'zh'
     ? emailContent(locale, isRetention ? '缩短的保留期限未生效' : '一个项目未关闭', [
         isRetention
-          ? `原定生效的较短保留期限已于 ${time(at)} 撤销：设置它的账户已不再是管理员。没有数据因此被删除。`
+          ? `原定生效的较短保留期限已于 ${time(at)} 撤销：设置它的账户已不再是管理员。没有数据因此被删除，审计日志中可查看是哪一项期限。`
           : `一个项目的 30 天期限已满，但它已于 ${time(at)} 重新打开：关闭它的人已无权关闭该项目。没有数据被删除。`,
-        isRetention ? '如果仍需缩短期限，请重新设置。' : '如果仍需关闭，请重新关闭项目。',
+        isRetention ? '如果仍需缩短期限，请重新设置。' : '如果仍需关闭，请在此重新关闭项目：',
         page,
       ])
     : emailContent(locale, isRetention ? 'A shorter retention period was not applied' : 'A project was not closed', [
         isRetention
-          ? `A shorter retention period was withdrawn at ${time(at)}: the account that set it is no longer the account of an admin. It deleted no data.`
+          ? `A shorter retention period was withdrawn at ${time(at)}: the account that set it is no longer the account of an admin. It deleted no data. The audit log shows which period it was.`
           : `The 30 days of a closing project are over, but the project was reopened at ${time(at)}: the person who closed it may no longer close it. No data was deleted.`,
         isRetention
           ? 'If the period should be shorter, set it again.'
-          : 'If the project should be closed, close it again.',
+          : 'If the project should be closed, close it again:',
         page,
       ])
 }

@@ -132,7 +132,7 @@ function emailOf(notice: RequiredNotice, locale: string, deps: AccountsJobsDeps)
     case 'second-factor-reminder':
       return secondFactorReminderMail(localeNamed(locale), { ...facts, requiredFrom: new Date(notice.requiredFrom) })
     case 'order-withdrawn':
-      return orderWithdrawnMail(localeNamed(locale), { ...facts, order: notice.order })
+      return orderWithdrawnMail(localeNamed(locale), { ...facts, projectId: notice.projectId })
     case 'identity-linked':
       return identityLinkedMail(localeNamed(locale), { ...facts, provider: deps.provider ?? 'OpenID' })
   }

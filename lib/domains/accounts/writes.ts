@@ -38,7 +38,12 @@ export const AccountNotice = z.discriminatedUnion('kind', [
   /** An admin asks for a second factor, which is or becomes required. */
   z.strictObject({ kind: z.literal('second-factor-reminder'), requiredFrom: z.iso.datetime(), ...plain }),
   /** To an admin: something that waited was not done, because the account that ordered it has lost the right to. */
-  z.strictObject({ kind: z.literal('order-withdrawn'), order: z.enum(['retention', 'closing']), ...plain }),
+  z.strictObject({
+    kind: z.literal('order-withdrawn'),
+    order: z.enum(['retention', 'closing']),
+    projectId: z.string().exactOptional(),
+    ...plain,
+  }),
   /** To an admin: another admin proposed an action that needs an approval. */
   z.strictObject({ kind: z.literal('approval-requested'), ...plain }),
   /** To the admin who proposed an action: another admin decided. */
@@ -69,9 +74,13 @@ export const enqueueNotice = (tx: Transaction, notice: AccountNotice): Promise<v
   enqueue(tx, noticeJob, notice, { maxAttempts: 12 })
 
 /** Tells the admins that something that waited was not done, because the account that ordered it has lost the right to. */
-export async function reportWithdrawn(tx: Transaction, order: 'retention' | 'closing', now: Date): Promise<void> {
+export async function reportWithdrawn(
+  tx: Transaction,
+  withdrawn: { order: 'retention' } | { order: 'closing'; projectId: string },
+  now: Date,
+): Promise<void> {
   for (const { accountId } of await accountDirectory.adminContacts(tx))
-    await enqueueNotice(tx, { kind: 'order-withdrawn', order, accountId, at: now.toISOString() })
+    await enqueueNotice(tx, { kind: 'order-withdrawn', ...withdrawn, accountId, at: now.toISOString() })
 }
 
 /** Creates an organization and returns its id. */

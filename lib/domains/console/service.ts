@@ -124,11 +124,7 @@ async function noticesOf({ db, settings }: NoticeDeps, actor: Actor, now: Date):
     ...erasures,
     ...forms.slice(0, noticesShown).map(({ id, createdAt }) => noticeOf('unconfirmed', id, createdAt.toISOString())),
     ...proposals.map(({ id, created_at }) => noticeOf('approval', id, created_at.toISOString())),
-    // A further address makes the notification new.
-    ...addresses.map(({ id, name, at }) => ({
-      ...noticeOf('address', id, at.toISOString(), { name }),
-      id: `address:${id}:${at.getTime()}`,
-    })),
+    ...addresses.map(({ id, name, at }) => noticeOf('address', id, at.toISOString(), { name })),
   ]
   return all.toSorted(
     (one, other) =>

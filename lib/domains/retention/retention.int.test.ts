@@ -671,6 +671,31 @@ describe('a shorter period', () => {
     ])
   })
 
+  it('stays in force when it was applied by a sweep before the admin was demoted, also if it was never settled', async () => {
+    const former = await signedIn(test, 'admin')
+    const now = test.clock.now().getTime()
+    const set = { setBy: `user:${former.accountId}`, setAt: new Date(now - 61 * day) }
+    await test.db.prisma.retentionShortening.create({
+      data: { visibility: 'private', days: 5, startsAt: new Date(now - 60 * day), ...set },
+    })
+    await test.db.prisma.retentionSweep.create({
+      data: {
+        id: newId('swp'),
+        trigger: 'cron',
+        requestedBy: 'system:retention.sweep',
+        policy: { network: null, org: 730, private: 5 },
+        startedAt: new Date(now - 30 * day),
+        finishedAt: new Date(now - 30 * day),
+      },
+    })
+    await test.db.prisma.account.update({ where: { id: former.accountId }, data: { role: 'person' } })
+    await keep({ visibility: 'private', age: 10 * day })
+    expect((await inForce()).private).toMatchObject({ days: 5, source: 'override' })
+    await test.app.jobs.find(({ name: job }) => job === 'retention.sweep')?.execute(test.app.pipeline, {})
+    expect(await left()).toHaveLength(0)
+    expect(await test.db.prisma.retentionOverride.findMany()).toMatchObject([{ visibility: 'private', days: 5 }])
+  })
+
   it('stays in force when the admin is demoted after a sweep applied it, or when nobody known set it', async () => {
     const former = await signedIn(test, 'admin')
     await test.fetch('PATCH', '/v1/retention', { ...former, body: { private_days: 5 } })

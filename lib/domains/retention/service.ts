@@ -49,6 +49,7 @@ import {
   retainedVisibilities,
   retentionChangesOf,
   retentionPolicyOf,
+  type Shortening,
   timeToCancel,
 } from './rules.ts'
 
@@ -129,34 +130,49 @@ export const policyReader =
   async (tx = db.prisma) => {
     const now = clock.now()
     const shortenings = await tx.retentionShortening.findMany()
-    const former = await accountDirectory.formerAdmins(
-      tx,
-      shortenings.map(({ setBy }) => setBy),
-    )
+    const withdrawn = await withdrawnShortenings(tx, shortenings, now)
     return retentionPolicyOf(
       environment,
       await tx.retentionOverride.findMany(),
-      shortenings.filter(({ startsAt, setBy }) => startsAt > now || !former.has(setBy)),
+      shortenings.filter((one) => !withdrawn.has(one)),
       now,
     )
   }
 
 /**
+ * The shortenings that never come into force: their time to cancel has ended, the account that set them is known to be no admin anymore, and no
+ * sweep has applied them.
+ */
+async function withdrawnShortenings<S extends Pick<Shortening, 'startsAt' | 'setBy'>>(
+  tx: Transaction,
+  shortenings: readonly S[],
+  now: Date,
+): Promise<Set<S>> {
+  const due = shortenings.filter(({ startsAt }) => startsAt <= now)
+  if (due.length === 0) return new Set()
+  const former = await accountDirectory.formerAdmins(
+    tx,
+    due.map(({ setBy }) => setBy),
+  )
+  const swept = await tx.retentionSweep.findFirst({ orderBy: { startedAt: 'desc' }, select: { startedAt: true } })
+  const isApplied = ({ startsAt }: S) => swept !== null && swept.startedAt >= startsAt
+  return new Set(due.filter((one) => former.has(one.setBy) && !isApplied(one)))
+}
+
+/**
  * Turns shortenings that are in force into overrides, so that the next change starts from them, and no later change of the admin's role ends
- * them. A shortening whose admin is known to have lost the role is withdrawn instead, and the admins are told.
+ * them. A shortening whose admin is known to have lost the role before a sweep applied it is withdrawn instead, and the admins are told.
  */
 async function settleShortenings(
   { audit }: Pick<RetentionStores, 'audit'>,
   { tx, now }: { tx: Transaction; now: Date },
 ): Promise<void> {
   const shortenings = await tx.retentionShortening.findMany({ where: { startsAt: { lte: now } } })
-  const former = await accountDirectory.formerAdmins(
-    tx,
-    shortenings.map(({ setBy }) => setBy),
-  )
-  if (former.size > 0) await reportWithdrawn(tx, 'retention', now)
-  for (const { visibility, days, isReset, setBy, setAt } of shortenings) {
-    if (former.has(setBy))
+  const withdrawn = await withdrawnShortenings(tx, shortenings, now)
+  if (withdrawn.size > 0) await reportWithdrawn(tx, { order: 'retention' }, now)
+  for (const one of shortenings) {
+    const { visibility, days, isReset, setBy, setAt } = one
+    if (withdrawn.has(one))
       await audit(tx, {
         action: 'update',
         actorId: `system:${sweepJob}`,

@@ -253,14 +253,14 @@ describe('closing a project', () => {
     expect((await emails(other.accountId)).at(-1)).toBe('A project was not closed')
   })
 
-  it('goes on when an owner who ordered it has another role since, or when nobody known ordered it', async () => {
-    for (const isKnown of [true, false]) {
+  it('goes on when an owner who ordered it has another role since, was erased since, or is not known', async () => {
+    for (const by of ['kept', 'a pseudonym of an erased person', null]) {
       const { project } = await filled()
       expect((await act(project, 'close')).status).toBe(200)
       const where = { id: project.owner.accountId }
       await test.app.db.prisma.account.update({ where, data: { role: 'manager' } })
       await test.app.db.prisma.account.update({ where, data: { role: 'person' } })
-      if (!isKnown) await test.app.db.prisma.project.update({ where: { id: project.id }, data: { closingBy: null } })
+      if (by !== 'kept') await test.app.db.prisma.project.update({ where: { id: project.id }, data: { closingBy: by } })
       test.clock.advance(30 * day)
       await hourly()
       expect(await counts(project.id)).toEqual(none)

@@ -47,17 +47,17 @@ export const lockNextClosing = statement('projects.lock-next-closing', {
 })
 
 /**
- * Whether an actor, as the audit log names it, may close the project: an owner, directly or through an agent, or an open account of a manager
- * of its organization or of an admin. Erased actors have a pseudonym, and may not.
+ * Whether an actor, as the audit log names it, is known and may no longer close the project: an account that is closed, or is neither an owner,
+ * directly or through an agent, nor a manager of the project's organization nor an admin; or an agent that is no owner. An actor that was erased
+ * is not known: it has a pseudonym.
  */
-export const mayStillClose = statement('projects.may-still-close', {
+export const hasLostClosing = statement('projects.has-lost-closing', {
   takes: { project: 'text', by: 'text' },
-  returns: { may: 'bool!' },
-  sql: `SELECT EXISTS (SELECT FROM projects p WHERE p.id = $project AND (
-      EXISTS (SELECT FROM project_members m WHERE m.project_id = p.id AND m.role = 'owner' AND m.kind = 'agent' AND m.member_id = $by)
-      OR EXISTS (SELECT FROM account_names a WHERE $by = 'user:' || a.id AND a.is_open AND (a.role = 'admin'
-        OR (a.organisation_id = p.organisation_id AND (a.role = 'manager' OR EXISTS (SELECT FROM project_members m
+  returns: { lost: 'bool!' },
+  sql: `SELECT EXISTS (SELECT FROM projects p JOIN account_names a ON $by = 'user:' || a.id WHERE p.id = $project AND NOT (a.is_open
+        AND (a.role = 'admin' OR (a.organisation_id = p.organisation_id AND (a.role = 'manager' OR EXISTS (SELECT FROM project_members m
           WHERE m.project_id = p.id AND m.role = 'owner' AND ((m.kind = 'account' AND m.member_id = a.id)
-            OR (m.kind = 'agent' AND m.member_id IN (SELECT o.id FROM agent_owners o WHERE o.owner_id = a.id))))))))
-    )) AS may`,
+            OR (m.kind = 'agent' AND m.member_id IN (SELECT o.id FROM agent_owners o WHERE o.owner_id = a.id)))))))))
+    OR (EXISTS (SELECT FROM agent_names n WHERE n.id = $by) AND NOT EXISTS (SELECT FROM project_members m
+      WHERE m.project_id = $project AND m.role = 'owner' AND m.kind = 'agent' AND m.member_id = $by)) AS lost`,
 })

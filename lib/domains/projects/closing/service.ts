@@ -15,7 +15,7 @@ import { sweepUploads } from '../documents/uploads.ts'
 import type { ProjectLocale, ProjectPorts } from '../ports.ts'
 import type { SeenProject } from '../repository.ts'
 import { closeProject, deleteProject, reopenProject } from './contract.ts'
-import { type ClosingRow, lockNextClosing, mayStillClose, peopleOfProject } from './repository.ts'
+import { type ClosingRow, hasLostClosing, lockNextClosing, peopleOfProject } from './repository.ts'
 import { type ClosingEmail, closesAtOf, closingEmails, emailDue, isClosingOver, usualReason } from './rules.ts'
 
 /** Locks a project that the reader may close or reopen. @throws {Problem} `not_found`, `forbidden`, `wrong_state`, `fenced`, `step_up_required` */
@@ -161,13 +161,13 @@ async function reopen(tx: Transaction, id: string, now: Date): Promise<void> {
   await enqueueClosingEmails(tx, id, 'reopened')
 }
 
-/** Reopens a project if the account or agent that closed it has lost the right to since, and tells the admins. A closing by nobody known goes on. */
+/** Reopens a project if the account or agent that closed it has lost the right to since, and tells the admins. A closing by an unknown or erased actor goes on. */
 async function isWithdrawn(ctx: Context, tx: Transaction, { id, closingBy }: ClosingRow): Promise<boolean> {
   if (closingBy === null) return false
-  const [known] = await mayStillClose(tx, { project: id, by: closingBy })
-  if (known?.may !== false) return false
+  const [known] = await hasLostClosing(tx, { project: id, by: closingBy })
+  if (known?.lost !== true) return false
   await reopen(tx, id, ctx.now)
-  await reportWithdrawn(tx, 'closing', ctx.now)
+  await reportWithdrawn(tx, { order: 'closing', projectId: id }, ctx.now)
   await ctx.pipeline.auditWithin(tx, {
     action: 'update',
     actorId: ctx.actor.id,

@@ -123,28 +123,40 @@ export const participationsOfPerson = statement('projects.participations-of-pers
     WHERE pr.erasing_since IS NULL AND (p.account_id = $account OR (p.account_id IS NULL AND p.email = $email AND p.email_confirmed))
     ORDER BY p.created_at DESC, p.id DESC LIMIT 1000`,
 })
-/** The projects that the reader owns, with the number of their addresses that wait to be confirmed; the highest first. */
+/** The projects that the reader owns with addresses that wait to be confirmed, newest first, and how many: at most 1,001. */
 export const projectsWithUnconfirmed = statement('projects.with-unconfirmed', {
   takes: { account: 'text', agents: 'text[]', organisation: 'text?', limit: 'int4' },
   returns: { id: 'text', name: 'text', n: 'int4!' },
   isPrepared: true,
-  sql: `SELECT pr.id, pr.name, count(*)::int4 AS n FROM projects pr JOIN project_participants p ON p.project_id = pr.id
-    WHERE ${unconfirmedSql} AND pr.status <> 'closed' AND pr.erasing_since IS NULL AND pr.organisation_id = $organisation
-      AND pr.id IN (SELECT m.project_id FROM project_members m WHERE m.role = 'owner'
-        AND ((m.kind = 'account' AND m.member_id = $account) OR (m.kind = 'agent' AND m.member_id = ANY($agents))))
-    GROUP BY pr.id, pr.name ORDER BY n DESC, pr.id LIMIT $limit`,
+  sql: `SELECT f.id, f.name, (SELECT count(*)::int4 FROM (SELECT FROM project_participants p
+        WHERE p.project_id = f.id AND ${unconfirmedSql} LIMIT 1001) AS counted) AS n
+    FROM (SELECT pr.id, pr.name, pr.created_at FROM projects pr
+      WHERE pr.status <> 'closed' AND pr.erasing_since IS NULL AND pr.organisation_id = $organisation
+        AND pr.id IN (SELECT m.project_id FROM project_members m WHERE m.role = 'owner'
+          AND ((m.kind = 'account' AND m.member_id = $account) OR (m.kind = 'agent' AND m.member_id = ANY($agents))))
+        AND EXISTS (SELECT FROM project_participants p WHERE p.project_id = pr.id AND ${unconfirmedSql})
+      ORDER BY pr.created_at DESC, pr.id LIMIT $limit) AS f
+    ORDER BY f.created_at DESC, f.id`,
 })
-/** Projects with such an address that nobody with an open account owns, directly or through an agent, the longest unchanged first. */
+/**
+ * Projects with such an address that nobody with an open account owns, directly or through an agent, and when the oldest of these participants
+ * was created. Looks up the next project in the index instead of reading all such participants.
+ */
 export const unconfirmedWithoutOwner = statement('projects.unconfirmed-without-owner', {
   takes: { limit: 'int4' },
   returns: { id: 'text', name: 'text', at: 'timestamptz!' },
   isPrepared: true,
-  sql: `SELECT pr.id, pr.name, max(p.updated_at) AS at FROM projects pr JOIN project_participants p ON p.project_id = pr.id
-    WHERE ${unconfirmedSql} AND pr.status <> 'closed' AND pr.erasing_since IS NULL
+  sql: `WITH RECURSIVE waiting AS (
+      (SELECT p.project_id, p.created_at FROM project_participants p WHERE ${unconfirmedSql} ORDER BY p.project_id, p.created_at LIMIT 1)
+      UNION ALL SELECT following.project_id, following.created_at FROM waiting w CROSS JOIN LATERAL (
+        SELECT p.project_id, p.created_at FROM project_participants p
+          WHERE ${unconfirmedSql} AND p.project_id > w.project_id ORDER BY p.project_id, p.created_at LIMIT 1) AS following)
+    SELECT pr.id, pr.name, w.created_at AS at FROM waiting w JOIN projects pr ON pr.id = w.project_id
+    WHERE pr.status <> 'closed' AND pr.erasing_since IS NULL
       AND NOT EXISTS (SELECT FROM project_members m JOIN account_names a ON a.id = CASE m.kind WHEN 'account' THEN m.member_id
           ELSE (SELECT o.owner_id FROM agent_owners o WHERE o.id = m.member_id) END
         WHERE m.project_id = pr.id AND m.role = 'owner' AND a.is_open)
-    GROUP BY pr.id, pr.name ORDER BY at, pr.id LIMIT $limit`,
+    ORDER BY at, pr.id LIMIT $limit`,
 })
 export const lockParticipation = statement('projects.lock-participation', {
   takes: { id: 'text' },

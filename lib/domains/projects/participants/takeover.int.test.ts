@@ -183,7 +183,7 @@ describe('an address that an agent reports', () => {
     expect((await shown(project.owner))[0]?.count ?? 0).toBe((before?.count ?? 0) - 1)
   })
 
-  it('is a notification of admins while no open account owns the project, and a new one for a further address', async () => {
+  it('is a notification of admins while no open account owns the project, and stays read when a participant changes', async () => {
     const owner = await signedIn(kit.test, 'person', project.owner.organisationId)
     const { id, agent, conversation, registered } = await ownedByAgent(['read', 'write'], owner)
     const about = async (): Promise<{ id: string; is_read: boolean }[]> =>
@@ -208,7 +208,7 @@ describe('an address that an agent reports', () => {
     expect(await about()).toMatchObject([{ is_read: true }])
     kit.test.clock.advance(1_000)
     await report()
-    expect(await about()).toMatchObject([{ is_read: false }])
+    expect(await about()).toMatchObject([{ is_read: true }])
   })
 
   it('lets the person claim if the token acts for participants, or nothing was written before', async () => {
