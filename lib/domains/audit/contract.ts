@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page, Timestamp } from '#lib/kernel/pages.ts'
+import { time } from '#lib/kernel/shared-fields.ts'
 import { maxSearches, savedPageNames } from './rules.ts'
 
 export const AuditActions = ['create', 'read', 'update', 'delete', 'export', 'validate'] as const
@@ -56,8 +57,7 @@ const counts = {
     .int()
     .nullable()
     .meta({ description: 'Estimated number of matches, from database statistics, if `total` does not count all' }),
-  searched_to: z.iso
-    .datetime()
+  searched_to: time()
     .nullable()
     .meta({ description: 'How far back the scan went; null if the page is full or the scan is complete' }),
 }
@@ -153,7 +153,7 @@ export const SavedSearch = z
     page: z.enum(savedPageNames),
     name: z.string(),
     query: z.string().meta({ description: 'The filters as in the URL of the page, without `?`' }),
-    created_at: z.iso.datetime(),
+    created_at: time(),
   })
   .meta({ id: 'SavedAuditSearch' })
 export type SavedSearch = z.output<typeof SavedSearch>

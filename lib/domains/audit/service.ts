@@ -25,7 +25,6 @@ import {
   listSearches,
   queryActs,
   queryAudit,
-  type SavedSearch,
   saveSearch,
 } from './contract.ts'
 import type { AuditLog } from './log.ts'
@@ -251,12 +250,12 @@ interface SearchRow {
   query: string
   createdAt: Date
 }
-const presented = ({ id, page, name, query, createdAt }: SearchRow): SavedSearch => ({
+const presented = ({ id, page, name, query, createdAt }: SearchRow) => ({
   id,
   page: savedPageNames.find((one) => one === page) ?? 'audit',
   name,
   query,
-  created_at: createdAt.toISOString(),
+  created_at: createdAt,
 })
 
 function accountOf({ accountId }: Actor): string {
@@ -378,7 +377,7 @@ function auditService(db: Database) {
           next_cursor: next ? encodeCursor(next.at, next.id) : null,
           counted,
           total_estimate: estimate,
-          searched_to: reached?.toISOString() ?? null,
+          searched_to: reached ?? null,
         },
         resourceId: 'query',
         details: { filters: Object.keys(filters), count: rows.length },
@@ -402,7 +401,7 @@ function auditService(db: Database) {
           next_cursor: next ? encodeCursor(next.at, next.id) : null,
           counted,
           total_estimate: estimate,
-          searched_to: reached?.toISOString() ?? null,
+          searched_to: reached ?? null,
         },
         resourceId: 'query',
         details: { filters: Object.keys(filters), count: parts.length },

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page, Timestamp } from '#lib/kernel/pages.ts'
 import { erasedKinds, Receipt } from '#lib/kernel/receipt.ts'
+import { time } from '#lib/kernel/shared-fields.ts'
 import { PublicKey } from './receipts/signing.ts'
 
 const ReceiptId = z.string().regex(/^rcpt_[0-9A-Za-z]{22}$/, 'is not the id of a receipt')
@@ -110,9 +111,8 @@ export const listReceipts = operation({
         receipt_id: z.string(),
         deleted_id: z.string(),
         kind: z.enum(erasedKinds),
-        deleted_at: z.iso.datetime(),
-        signed_at: z.iso
-          .datetime()
+        deleted_at: time(),
+        signed_at: time()
           .nullable()
           .meta({ description: 'Null if the erasure is not verified yet: no receipt can be read' }),
       })
@@ -144,7 +144,7 @@ export const listTombstones = operation({
   permission: 'tombstones:read',
   audit: { none: 'only ids, which are public' },
   query: z.strictObject({ cursor: Cursor.optional(), limit: PageLimit }),
-  output: page(z.strictObject({ id: z.string(), erased_at: z.iso.datetime() })),
+  output: page(z.strictObject({ id: z.string(), erased_at: time() })),
 })
 
 /** How deletions came about: an erasure of a subject or a part, one record, expired data, or something that its owner deleted. */

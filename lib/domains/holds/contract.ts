@@ -1,9 +1,10 @@
 import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page, Timestamp } from '#lib/kernel/pages.ts'
+import { time } from '#lib/kernel/shared-fields.ts'
 import { holdKinds } from './rules.ts'
 
-const when = z.iso.datetime()
+const when = time()
 const HoldId = z.string().regex(/^hold_[0-9A-Za-z]{22}$/, 'is not the id of a hold')
 const TargetId = z
   .string()

@@ -4,9 +4,9 @@ import { newId } from '#lib/kernel/ids.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
 import { NotRead, ReadingAttestation } from '#lib/kernel/receipt.ts'
-import { sharedFields } from '#lib/kernel/shared-fields.ts'
+import { sharedFields, time } from '#lib/kernel/shared-fields.ts'
 
-const when = z.iso.datetime()
+const when = time()
 const whenever = when.nullable()
 const count = z.number().int()
 

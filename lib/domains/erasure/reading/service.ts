@@ -5,7 +5,6 @@ import { ReadingAttestation } from '#lib/kernel/receipt.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import {
-  type CompleteReadingView,
   decideRemainingPlace,
   listCompleteReadings,
   listRemainingPlaces,
@@ -26,20 +25,27 @@ interface StoreRow {
   fault: string | null
   faultSince: Date | null
 }
-const storeView = (row: StoreRow): ReadingStore => {
+const storeView = (row: StoreRow) => {
   const { store, holder, startedAt, completedAt, fault, faultSince } = row
-  const state = completedAt ? 'done' : fault !== null ? 'unavailable' : startedAt ? 'running' : 'waiting'
+  const state: ReadingStore['state'] = completedAt
+    ? 'done'
+    : fault !== null
+      ? 'unavailable'
+      : startedAt
+        ? 'running'
+        : 'waiting'
   return {
     store,
     holder,
     state,
-    started_at: startedAt?.toISOString() ?? null,
-    completed_at: completedAt?.toISOString() ?? null,
-    waiting_since: state === 'unavailable' ? (faultSince?.toISOString() ?? null) : null,
+    started_at: startedAt,
+    completed_at: completedAt,
+    waiting_since: state === 'unavailable' ? faultSince : null,
     texts: Number(row.texts),
     not_read: unreadIn(row.unread),
   }
 }
+type StoreView = ReturnType<typeof storeView>
 
 type Counts = Record<'erased' | 'left' | 'explained', number>
 function sumOf(findings: readonly Counts[]): Counts & { found: number } {
@@ -69,7 +75,7 @@ export function readingUseCases({
   const { prisma } = db
 
   /** The stores of a reading that has not begun. */
-  const waitingStores = (): ReadingStore[] =>
+  const waitingStores = (): StoreView[] =>
     dataSources
       .filter((one) => one.read !== undefined)
       .map(({ name, store }) =>
@@ -88,7 +94,7 @@ export function readingUseCases({
 
   async function stateOf(
     receiptId: string,
-  ): Promise<{ state: 'none' | 'waiting' | 'reading' | 'done'; stores: ReadingStore[] }> {
+  ): Promise<{ state: 'none' | 'waiting' | 'reading' | 'done'; stores: StoreView[] }> {
     const covers = { receipts: { has: receiptId } }
     const run = await prisma.erasureRun.findUnique({
       where: { receiptId },
@@ -116,8 +122,8 @@ export function readingUseCases({
     if (!newest?.completedAt) return null
     return {
       ...sumOf(newest.findings),
-      started_at: newest.startedAt.toISOString(),
-      completed_at: newest.completedAt.toISOString(),
+      started_at: newest.startedAt,
+      completed_at: newest.completedAt,
       attestation: attestationOf(newest.attestation),
     }
   }
@@ -139,9 +145,9 @@ export function readingUseCases({
       holder: row.holder,
       place: row.place,
       reason: row.reason,
-      written_at: row.writtenAt?.toISOString() ?? null,
-      first_found_at: row.firstFoundAt.toISOString(),
-      last_found_at: row.lastFoundAt.toISOString(),
+      written_at: row.writtenAt,
+      first_found_at: row.firstFoundAt,
+      last_found_at: row.lastFoundAt,
       decision: row.decision,
     })
 
@@ -165,13 +171,13 @@ export function readingUseCases({
         prisma.completeReading.count(),
       ])
       const { shown, page } = pageOf(rows, limit, total, ({ startedAt, id }) => ({ at: startedAt, id }))
-      const data = shown.map((row): CompleteReadingView => {
+      const data = shown.map((row) => {
         const changed = row.findings.filter(({ erased, left }) => erased + left > 0)
         return {
           reading_id: row.id,
           is_repeated: row.isRepeated,
-          started_at: row.startedAt.toISOString(),
-          completed_at: row.completedAt?.toISOString() ?? null,
+          started_at: row.startedAt,
+          completed_at: row.completedAt,
           erasures: row.receipts.length,
           erasures_found: new Set(changed.map(({ receiptId }) => receiptId)).size,
           ...sumOf(row.findings),

@@ -36,7 +36,7 @@ const tombstones = (db: Database) =>
     const last = rows.at(-1)
     return {
       body: {
-        data: rows.map(({ id, erased_at }) => ({ id, erased_at: erased_at.toISOString() })),
+        data: rows.map(({ id, erased_at }) => ({ id, erased_at })),
         total: rest?.n ?? 0,
         offset: 0,
         limit,
@@ -85,8 +85,8 @@ const viewOf = (row: ReceiptRow) => ({
   receipt_id: row.receipt_id,
   deleted_id: row.deleted_id,
   kind: kindOf(row),
-  deleted_at: row.deleted_at.toISOString(),
-  signed_at: row.signed_at?.toISOString() ?? null,
+  deleted_at: row.deleted_at,
+  signed_at: row.signed_at,
 })
 
 /**

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { SentEmailAddress } from '#lib/kernel/email-address.ts'
 import { operation } from '#lib/kernel/operation.ts'
+import { time } from '#lib/kernel/shared-fields.ts'
 import { AccountId, StatementText } from '../contract.ts'
 import { actOnRequest } from '../queue/contract.ts'
 import { requestKinds } from '../rules.ts'
@@ -8,7 +9,7 @@ import { copyDeliveries, statusStages } from './rules.ts'
 
 const path = '/api/privacy/form'
 const request = { resourceType: 'request' } as const
-const when = z.iso.datetime()
+const when = time()
 const Address = z.string().trim().pipe(SentEmailAddress)
 const PersonName = z
   .string()
@@ -83,7 +84,7 @@ const FormStatus = z
         'in_review: an admin checks whose data it is about. confirm_by_email: waits for the confirmation link that was sent to the address of the account',
     }),
     received_at: when,
-    legal_due_at: when.meta({ description: 'The deadline for the answer, including extensions and pauses' }),
+    legal_due_at: time({ description: 'The deadline for the answer, including extensions and pauses' }),
     extended: z.boolean(),
     paused: z.boolean(),
     erasure_at: when.nullable().meta({ description: 'When the erasure begins; until then it can be withdrawn' }),

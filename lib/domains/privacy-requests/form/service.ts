@@ -175,8 +175,8 @@ const confirm = (deps: PrivacyDeps) =>
       body: {
         data: {
           kind,
-          received_at: filed.row.receivedAt.toISOString(),
-          legal_due_at: filed.row.legalDueAt.toISOString(),
+          received_at: filed.row.receivedAt,
+          legal_due_at: filed.row.legalDueAt,
         },
       },
       resourceId: filed.row.id,
@@ -319,16 +319,16 @@ async function statusOf(tx: Transaction, row: RequestRow, link: StatusLink, now:
   return {
     kinds: kindsOf(row),
     stage: stageOf(row),
-    received_at: row.receivedAt.toISOString(),
-    legal_due_at: deadlineStatus(clocksOf(row), now).legalDueAt.toISOString(),
+    received_at: row.receivedAt,
+    legal_due_at: deadlineStatus(clocksOf(row), now).legalDueAt,
     extended: row.extendedAt !== null,
     paused: row.pausedAt !== null,
-    erasure_at: row.state === 'waiting' ? (row.waitingUntil?.toISOString() ?? null) : null,
-    closed_at: row.closedAt?.toISOString() ?? null,
-    expires_at: row.closedAt ? statusLinkEnd(row.closedAt).toISOString() : null,
+    erasure_at: row.state === 'waiting' ? row.waitingUntil : null,
+    closed_at: row.closedAt,
+    expires_at: row.closedAt ? statusLinkEnd(row.closedAt) : null,
     can_withdraw: isCancellable(StateName.parse(row.state)),
     copy: copyDeliveryOf(row, link, now),
-    messages: events.map(({ at, event, note }) => ({ at: at.toISOString(), event, note: note ?? '' })),
+    messages: events.map(({ at, event, note }) => ({ at, event, note: note ?? '' })),
   }
 }
 
