@@ -161,12 +161,12 @@ function subjectLookups(db: Database, suppressed: ReturnType<typeof suppressions
 /** Identifies the installation in the objects that it stores. A copy of the database has the same bucket but a different data folder. */
 const installationMark = async (
   stores: ReturnType<typeof openStores>,
-  known: ReturnType<typeof registeredStores>,
+  storeRegistry: ReturnType<typeof registeredStores>,
   dataDir: string,
 ): Promise<string> =>
   stores.objects.provider === 'files'
-    ? known.idOf('objects')
-    : `${await known.idOf('objects')} ${await dataFolderMark(dataDir)}`
+    ? storeRegistry.idOf('objects')
+    : `${await storeRegistry.idOf('objects')} ${await dataFolderMark(dataDir)}`
 
 /**
  * Opens what every domain may depend on: database, stores, ledger, emails, limits, telemetry and the installation's keys. Connects to
@@ -188,11 +188,11 @@ export function openPlatform({ env, clock, patience }: { env: Env; clock: Clock;
     choosable: parseDataRegions(env.KP_DATA_REGIONS),
     regionsThatBlock: (region) => regionsThatBlock(region, assessedLocations),
   }
-  const known = registeredStores({ db, clock, connected: rememberedStores(env, sites), isEmpty: isEmptyStore })
+  const storeRegistry = registeredStores({ db, clock, connected: rememberedStores(env, sites), isEmpty: isEmptyStore })
   const ledger = observedLedger(fileLedger(ledgerFolder(env), { secret, mark: ledgerMark(env) }), (isPut) =>
-    known.used('ledger', isPut),
+    storeRegistry.used('ledger', isPut),
   )
-  const stores = openStores(env, db, known.used)
+  const stores = openStores(env, db, storeRegistry.used)
   const limiter = openLimiter(env, limiterStates, patience.limits)
   const telemetryTo = telemetryTarget(env)
   const telemetryKey = keyFor(sealedPurposes.telemetryKeys)
@@ -225,7 +225,7 @@ export function openPlatform({ env, clock, patience }: { env: Env; clock: Clock;
   const suppressed = suppressions(suppressionKeys)
   const lookups = subjectLookups(db, suppressed)
   const storeLocations = storeLocationsOf(env)
-  const stateOf = storeStates({ db, limiter, stores, presidio, sites, isAnother: known.isAnother })
+  const stateOf = storeStates({ db, limiter, stores, presidio, sites, isAnother: storeRegistry.isAnother })
   const assessedSites = assessSites(sites, assessedLocations)
   const checks = storeChecks(assessedSites, stateOf)
   /** Published by the erasure engine and by exports. Privacy requests, which begin erasures and exports, listen to them. */
@@ -249,7 +249,7 @@ export function openPlatform({ env, clock, patience }: { env: Env; clock: Clock;
     assessedLocations,
     regions,
     fulfilledRegions: fulfilledRegions(assessedLocations, regions.choosable),
-    known,
+    storeRegistry,
     ledger,
     stores,
     mail: openMail({ smtpUrl: env.KP_SMTP_URL, from: env.KP_MAIL_FROM, dataDir: env.KP_DATA_DIR }),
@@ -267,8 +267,8 @@ export function openPlatform({ env, clock, patience }: { env: Env; clock: Clock;
     ...lookups,
     erasureChanges,
     exportChanges,
-    prepared: preparedExports({ db, clock, env, known, files: stores.files, onExport: exportChanges.publish }),
-    snapshotStorage: snapshotStorage({ db, env, known, stores }),
+    prepared: preparedExports({ db, clock, env, storeRegistry, files: stores.files, onExport: exportChanges.publish }),
+    snapshotStorage: snapshotStorage({ db, env, storeRegistry, stores }),
     ownAgents: ownAgents(db, regions),
     pseudonymOf: authorPseudonyms(keyFor('pseudonyms')),
     sources: gatheredSources({ namesOf: lookups.namesOf, isBorneByOthers: lookups.heldNames.isBorneByOthers }),
@@ -278,7 +278,7 @@ export function openPlatform({ env, clock, patience }: { env: Env; clock: Clock;
       requestsYears: env.KP_REQUESTS_YEARS,
       emailsInFolder: !hasMailServer(env),
     },
-    installation: () => installationMark(stores, known, env.KP_DATA_DIR),
+    installation: () => installationMark(stores, storeRegistry, env.KP_DATA_DIR),
     /** Finds people's names in texts, if Presidio is connected and allowed to process them. */
     recognise: presidio && nameFinder(presidio, query, assessedLocations),
     stateOf,

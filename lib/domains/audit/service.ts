@@ -14,7 +14,7 @@ import { mutation, read, stream } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { rowsOfAccount } from '#lib/stores/postgres/personal-tables.ts'
 import { jsonObject, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
-import { boundedQuery, StatementTimeout } from '#lib/stores/postgres/time-limited-query.ts'
+import { timeLimitedQuery, StatementTimeout } from '#lib/stores/postgres/time-limited-query.ts'
 import { type ActPart, actsOf, actView, entryOf, namedIds } from './acts.ts'
 import {
   type AuditFilters,
@@ -158,8 +158,8 @@ const isIndexed = (filters: AuditFilters, ownOnly: readonly string[] | undefined
 
 /** Reads pages of the log, newest first, in bounded time for all filters. */
 export function auditReading(db: Database, { max = maxReadingTime, step: firstStep = 3_600_000 } = {}) {
-  const stepQuery = boundedQuery(db, stepLimit)
-  const countQuery = boundedQuery(db, maxCountingTime)
+  const stepQuery = timeLimitedQuery(db, stepLimit)
+  const countQuery = timeLimitedQuery(db, maxCountingTime)
 
   /** Searches backwards in steps that grow while they are fast, until the page is full, the log ends or the time is over. */
   async function inSteps(

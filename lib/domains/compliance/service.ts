@@ -18,7 +18,7 @@ import { withTimeout } from '#lib/kernel/with-timeout.ts'
 import { ledgerFolder } from '#lib/stores/ledger/ledger-place.ts'
 import { outboxRetention } from '#lib/stores/mail/data-source.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { boundedQuery, StatementTimeout } from '#lib/stores/postgres/time-limited-query.ts'
+import { StatementTimeout, timeLimitedQuery } from '#lib/stores/postgres/time-limited-query.ts'
 import { type CheckView, type LineView, readCompliance } from './contract.ts'
 import { allTables, outgoingConnections, unloggedDeletions } from './repository.ts'
 
@@ -84,7 +84,7 @@ const lookedAtNothing = (numbers: Readonly<Record<string, number>>): boolean => 
 
 /** Runs all checks. Concurrent requests share one run. */
 export function complianceService({ db, checks }: Pick<ComplianceDeps, 'db' | 'checks'>) {
-  const bounded = boundedQuery(db, maxStatementTime)
+  const limitedQuery = timeLimitedQuery(db, maxStatementTime)
   async function asked(
     { name, page, ...check }: EvidenceCheck,
     now: Date,
@@ -101,7 +101,7 @@ export function complianceService({ db, checks }: Pick<ComplianceDeps, 'db' | 'c
         facts = {},
         problems = [],
         page: own = page,
-      } = await withTimeout(maxCheckTime, check.ask(bounded, now), new CheckTimeout())
+      } = await withTimeout(maxCheckTime, check.ask(limitedQuery, now), new CheckTimeout())
       const found = problems.filter(({ count }) => count > 0)
       return {
         ...known,

@@ -20,7 +20,7 @@ import { Problem } from '#lib/kernel/problem.ts'
 import { read, stream } from '#lib/kernel/use-case.ts'
 import { ledgerFolder } from '#lib/stores/ledger/ledger-place.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { boundedQuery, StatementTimeout } from '#lib/stores/postgres/time-limited-query.ts'
+import { StatementTimeout, timeLimitedQuery } from '#lib/stores/postgres/time-limited-query.ts'
 import { deletionKinds, exportDeletions, type LoggedDeletion, listDeletions } from './contract.ts'
 import type { EngineDeps, WaitingStore } from './engine/dependencies.ts'
 import { finishJob, type RecordErasures } from './engine/in-request.ts'
@@ -86,7 +86,7 @@ const bare = (actor: string): string => (actor.startsWith(person) ? actor.slice(
 
 /** Reads the deletion log, which lists every deletion of seven years. */
 function deletionLogReading(db: Database) {
-  const query = boundedQuery(db, longest)
+  const query = timeLimitedQuery(db, longest)
   const inTime = <T>(found: Promise<T>): Promise<T> =>
     found.catch((error: unknown) => {
       if (!(error instanceof StatementTimeout)) throw error
@@ -159,7 +159,7 @@ interface ErasureParts
   clock: Clock
   env: Pick<Env, 'KP_SWEEP_DAYS'>
   /** The ledger's part of the registered stores. */
-  known: { ledgerLostAt(tx: Transaction): Promise<Date | null> }
+  storeRegistry: { ledgerLostAt(tx: Transaction): Promise<Date | null> }
   log: { auditWithin: EngineDeps['audit'] }
   origin: string
   retainedRecords: readonly RetainedRecord[]
@@ -200,7 +200,7 @@ export function openErasures(parts: ErasureParts) {
   const replay = replayErasures({
     ...deps,
     restored: restoredRecord,
-    ledgerLostAt: parts.known.ledgerLostAt,
+    ledgerLostAt: parts.storeRegistry.ledgerLostAt,
     records: engine.records,
     complete: engine.runs.complete,
     keys: parts.suppressionKeys,

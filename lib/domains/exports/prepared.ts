@@ -48,18 +48,18 @@ export function preparedExports({
   db,
   clock,
   env,
-  known,
+  storeRegistry,
   files,
   onExport,
 }: Pick<PreparedExports, 'db' | 'clock' | 'onExport'> & {
   env: Pick<Env, 'KP_DATA_DIR'>
   /** Which places have had exports. */
-  known: { used(port: 'exports', isPut: boolean): Promise<void>; missing(port: 'exports'): MissingStoreData }
+  storeRegistry: { used(port: 'exports', isPut: boolean): Promise<void>; missing(port: 'exports'): MissingStoreData }
   files: ObjectStore | undefined
 }): PreparedExports {
-  const noteUse = (isPut: boolean) => known.used('exports', isPut)
+  const noteUse = (isPut: boolean) => storeRegistry.used('exports', isPut)
   const stored = files ? exportObjects(files, noteUse) : exportFiles(exportsFolder(env), noteUse)
-  const whatIsMissing = known.missing('exports')
+  const whatIsMissing = storeRegistry.missing('exports')
   const check = async () => {
     await stored.check()
     await requireConnectedStores(whatIsMissing)

@@ -412,12 +412,12 @@ interface ProjectsDataParts extends Pick<GraphSourceDeps, 'namesOf' | 'heldNames
   env: Pick<Env, 'KP_CACHE_INVALIDATE_PROJECT' | 'KP_POINTER_PREFIXES'>
   stores: { cache: CacheStore; checkpoints: CheckpointStore; graph: GraphStore; objects: ObjectStore }
   /** How a data source learns that a store that it used is no longer connected. */
-  known: { missing(store: 'cache' | 'checkpoints' | 'graph' | 'objects'): MissingStoreData }
+  storeRegistry: { missing(store: 'cache' | 'checkpoints' | 'graph' | 'objects'): MissingStoreData }
   pseudonymOf: ProjectPseudonym
 }
 
 /** Rows are erased after the data derived from them, and projects after their contents. */
-export function projectsData({ env, known, ...parts }: ProjectsDataParts): PersonalData {
+export function projectsData({ env, storeRegistry, ...parts }: ProjectsDataParts): PersonalData {
   const { db, stores, sources } = parts
   const deps = {
     ...parts,
@@ -428,9 +428,9 @@ export function projectsData({ env, known, ...parts }: ProjectsDataParts): Perso
   }
   return {
     dataSources: [
-      cacheDataSource({ ...deps, cache: stores.cache, whatIsMissing: known.missing('cache') }),
-      graphDataSource({ ...deps, graph: stores.graph, whatIsMissing: known.missing('graph') }),
-      objectsDataSource({ ...deps, objects: stores.objects, whatIsMissing: known.missing('objects') }),
+      cacheDataSource({ ...deps, cache: stores.cache, whatIsMissing: storeRegistry.missing('cache') }),
+      graphDataSource({ ...deps, graph: stores.graph, whatIsMissing: storeRegistry.missing('graph') }),
+      objectsDataSource({ ...deps, objects: stores.objects, whatIsMissing: storeRegistry.missing('objects') }),
       outsidePointerDataSource(db),
       quotationDataSource(db, sources, stores),
       // Before the messages, through which derived data is found.
@@ -441,7 +441,11 @@ export function projectsData({ env, known, ...parts }: ProjectsDataParts): Perso
       participantDataSource(db),
       projectDataSource(db),
       projectReferencesDataSource(db, deps),
-      checkpointsDataSource({ ...deps, store: stores.checkpoints, whatIsMissing: known.missing('checkpoints') }),
+      checkpointsDataSource({
+        ...deps,
+        store: stores.checkpoints,
+        whatIsMissing: storeRegistry.missing('checkpoints'),
+      }),
       threadsDataSource({ db, store: stores.checkpoints }),
     ],
     exporters: [...projectExporters(db), ...graphExporters(db, stores.graph)],

@@ -193,16 +193,19 @@ export function snapshotKeyObjects({ store, used, whatIsMissing }: KeyDeps & { s
 export function snapshotStorage({
   db,
   env,
-  known,
+  storeRegistry,
   stores,
 }: {
   db: Database
   env: Pick<Env, 'KP_DATA_DIR' | 'KP_FILES_URL' | 'KP_SNAPSHOT_KEYS_DIR'>
   /** Which places have had keys. */
-  known: { used(port: 'snapshot_keys'): Promise<void>; missing(port: 'snapshot_keys'): MissingStoreData }
+  storeRegistry: { used(port: 'snapshot_keys'): Promise<void>; missing(port: 'snapshot_keys'): MissingStoreData }
   stores: { objects: ObjectStore; files: ObjectStore | undefined }
 }) {
-  const deps = { used: () => known.used('snapshot_keys'), whatIsMissing: known.missing('snapshot_keys') }
+  const deps = {
+    used: () => storeRegistry.used('snapshot_keys'),
+    whatIsMissing: storeRegistry.missing('snapshot_keys'),
+  }
   const keys =
     stores.files && areSnapshotKeysInBucket(env)
       ? snapshotKeyObjects({ ...deps, store: stores.files })

@@ -330,14 +330,14 @@ function snapshotsService(ports: SnapshotPorts) {
 
 export const snapshotsData = ({
   db,
-  known,
+  storeRegistry,
   snapshotStorage,
 }: {
   db: Database
-  known: { missing(port: 'objects'): MissingStoreData }
+  storeRegistry: { missing(port: 'objects'): MissingStoreData }
   snapshotStorage: Omit<SnapshotSourcePorts, 'whatIsMissing'>
 }): PersonalData => ({
-  dataSources: snapshotDataSources({ ...snapshotStorage, whatIsMissing: known.missing('objects') }),
+  dataSources: snapshotDataSources({ ...snapshotStorage, whatIsMissing: storeRegistry.missing('objects') }),
   exporters: snapshotExporters(db),
 })
 

@@ -36,7 +36,7 @@ interface RequestedState extends Omit<StoreState, 'state'> {
 }
 export interface StoresServiceDeps {
   db: Database
-  known: RegisteredStores
+  storeRegistry: RegisteredStores
   env: Pick<Env, 'KP_RESIDENCY'>
   sites: readonly AssessedSite[]
   /** The state of a store. Undefined for one that cannot be checked. */
@@ -75,12 +75,12 @@ const processorView = (site: AssessedSite): ProcessorView => ({ ...placeOf(site)
 const maxNamed = 100
 
 async function connectedView(
-  { known, stateOf, facts }: StoresServiceDeps,
+  { storeRegistry, stateOf, facts }: StoresServiceDeps,
   site: AssessedSite,
   rows: readonly KnownRow[],
 ): Promise<z.input<typeof StoreView>> {
   const asked = await stateOf(site.name)
-  const own = site.port === null ? undefined : await known.addressOf(site.port)
+  const own = site.port === null ? undefined : await storeRegistry.addressOf(site.port)
   const row = rows.find(({ port, address }) => port === site.port && address === own)
   return {
     ...placeOf(site),
@@ -117,7 +117,7 @@ const disconnectedView = (row: KnownRow, port: RememberedPort, emailsInFolder: b
 })
 
 const list = (deps: StoresServiceDeps) => {
-  const { db, known, env, sites } = deps
+  const { db, storeRegistry, env, sites } = deps
   return read(listStores, async () => {
     const rows = await db.prisma.knownStore.findMany({ where: { retiredAt: null }, orderBy: { firstSeen: 'asc' } })
     const stores = await Promise.all(
@@ -125,7 +125,7 @@ const list = (deps: StoresServiceDeps) => {
     )
     const off = (
       await Promise.all(
-        rememberedPorts.map(async (port) => (await known.missing(port)()).map((row) => [row, port] as const)),
+        rememberedPorts.map(async (port) => (await storeRegistry.missing(port)()).map((row) => [row, port] as const)),
       )
     ).flat()
     const byId = new Map(rows.map((row) => [row.id, row]))
@@ -159,7 +159,11 @@ const list = (deps: StoresServiceDeps) => {
   })
 }
 
-const retire = ({ known, requireApproval, strict }: Pick<StoresServiceDeps, 'known' | 'requireApproval' | 'strict'>) =>
+const retire = ({
+  storeRegistry,
+  requireApproval,
+  strict,
+}: Pick<StoresServiceDeps, 'storeRegistry' | 'requireApproval' | 'strict'>) =>
   mutation(retireStore, async (ctx, { params, body }) => {
     const { tx, now, actor } = ctx
     const { id } = params
@@ -168,7 +172,7 @@ const retire = ({ known, requireApproval, strict }: Pick<StoresServiceDeps, 'kno
     if (!record || record.retiredAt !== null)
       throw new Problem('not_found', 'There is no such store, or it was retired before.')
     const port = rememberedPorts.find((one) => one === record.port)
-    if (port !== undefined && record.address === (await known.addressOf(port)))
+    if (port !== undefined && record.address === (await storeRegistry.addressOf(port)))
       throw new Problem(
         'conflict',
         'This store is connected. Remove it from the settings and restart before you retire it.',

@@ -1,7 +1,7 @@
 import { isDatabaseDown } from './problems.ts'
 
 /** Caches the database's last answers and returns them while it is down. Only for public data that does not change. */
-export function lastAnswers<T>(max: number) {
+export function fallbackCache<T>(max: number) {
   const remembered = new Map<string, T>()
   return {
     async of(key: string, ask: () => Promise<T>): Promise<T> {

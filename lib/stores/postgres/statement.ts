@@ -104,7 +104,7 @@ type ValueOf<N extends TypeName> = N extends Scalar
     : never
 
 /** A column or parameter whose values are known more precisely than its PostgreSQL type says. */
-interface Narrowed<T> {
+interface Typed<T> {
   type: string
   /** Only for the type checker. */
   value?: T
@@ -112,13 +112,13 @@ interface Narrowed<T> {
 /**
  * `text`: never null. `text?`: may be null. `text!`: the column may be null, but this statement returns only rows in which it is not.
  */
-type Column = TypeName | `${TypeName}?` | `${TypeName}!` | Narrowed<unknown>
-type Parameter = TypeName | `${TypeName}?` | Narrowed<unknown>
+type Column = TypeName | `${TypeName}?` | `${TypeName}!` | Typed<unknown>
+type Parameter = TypeName | `${TypeName}?` | Typed<unknown>
 export type Columns = Readonly<Record<string, Column>>
 type Parameters = Readonly<Record<string, Parameter>>
 
 type ColumnValue<C> =
-  C extends Narrowed<infer T>
+  C extends Typed<infer T>
     ? T
     : C extends `${infer N extends TypeName}?`
       ? ValueOf<N> | null
@@ -137,7 +137,7 @@ export type ValuesOf<P extends Parameters> = { [K in keyof P]: Given<ColumnValue
  * claim about the stored values.
  * @param type the name of a PostgreSQL type, with `?` or `!` as for other columns
  */
-export const typed = <T>(type: string): Narrowed<T> => ({ type })
+export const typed = <T>(type: string): Typed<T> => ({ type })
 
 /** Where a statement runs: inside the transaction, on a free connection of the database, on this connection, or by this function. */
 export type Queryable = Transaction | Pooled | ClientBase | RunQuery

@@ -15,7 +15,7 @@ const canceled = '57014'
  * @throws StatementTimeout if the database ended it
  * @throws `unavailable` if the database is down
  */
-export const boundedQuery =
+export const timeLimitedQuery =
   ({ pool }: Pick<Database, 'pool'>, max: number): DatabaseQuery =>
   async <R extends pg.QueryResultRow>(text: string, values: readonly unknown[] = []) => {
     const connection = await pool.connect().catch((error: unknown) => {

@@ -6,7 +6,7 @@ import { encodeCursor, pageOf, parseCursor, type TimeCursor } from '#lib/kernel/
 import { CompleteReading, type ErasedKind, type Receipt, subjectKinds } from '#lib/kernel/receipt.ts'
 import { read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { lastAnswers } from '#lib/stores/postgres/fallback-cache.ts'
+import { fallbackCache } from '#lib/stores/postgres/fallback-cache.ts'
 import { listReceipts, listTombstones, readReceipt, readSigningKeys } from '../contract.ts'
 import type { RecordErasures } from '../engine/in-request.ts'
 import { settlingTime } from '../rules.ts'
@@ -56,7 +56,7 @@ export function receiptUseCases({
   signer: Pick<Signer, 'keys'>
   records: Pick<RecordErasures, 'finish'>
 }) {
-  const remembered = lastAnswers<Receipt>(maxRemembered)
+  const remembered = fallbackCache<Receipt>(maxRemembered)
   return {
     tombstones: tombstones(db),
     /** The first request for the receipt completes an erasure that a crash interrupted. */

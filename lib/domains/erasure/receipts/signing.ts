@@ -5,7 +5,7 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import { logNotice } from '#lib/kernel/fault-log.ts'
 import type { Receipt } from '#lib/kernel/receipt.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { lastAnswers } from '#lib/stores/postgres/fallback-cache.ts'
+import { fallbackCache } from '#lib/stores/postgres/fallback-cache.ts'
 import { checkSignature, type SignatureFault, type Signed, signedBytes } from './receipt-rules.ts'
 import { lockSigningKeys, signingKeyRows } from './repository.ts'
 
@@ -127,7 +127,7 @@ interface SigningKeyState {
  */
 export function createSigner(db: Database, secretPorts: SecretPorts): Signer {
   const signingKeys = createSigningKeys(secretPorts)
-  const publicKeys = lastAnswers<PublicKey[]>(1)
+  const publicKeys = fallbackCache<PublicKey[]>(1)
   let current: { kid: string; key: CryptoKey | Uint8Array; until: number } | undefined
 
   async function signingKey() {

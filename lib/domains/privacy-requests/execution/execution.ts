@@ -366,7 +366,7 @@ export async function confirmAddress(deps: PrivacyDeps, work: RequestWork, row: 
 }
 
 /** Returns true when only a token asked for the erasure of an agent that has an owner; the owner has not confirmed it. */
-const isTokensWordAlone = async ({ agents }: PrivacyDeps, { tx }: RequestWork, row: RequestRow): Promise<boolean> =>
+const isOnlyConfirmedByToken = async ({ agents }: PrivacyDeps, { tx }: RequestWork, row: RequestRow): Promise<boolean> =>
   row.verifiedBy === 'token' && row.agentId !== null && typeof (await agents.ownerOf(tx, row.agentId)) === 'string'
 
 /** Continues a verified request: starts the grace period of an erasure, and executes the other kinds. */
@@ -379,7 +379,7 @@ export async function executeVerifiedRequest(
   let row = verified
   if (kindsOf(row).includes('erasure')) {
     const asked = GraceName.parse(row.grace ?? '24h')
-    const byToken = await isTokensWordAlone(deps, work, row)
+    const byToken = await isOnlyConfirmedByToken(deps, work, row)
     const least = byToken ? leastGraceOfOwned : isByOthers(row) ? leastGraceOfOthers : 'now'
     const grace = longerGrace(asked, least)
     const { at, isShortened } = graceEnd(grace, row.legalDueAt, now, least)
