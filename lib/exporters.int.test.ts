@@ -28,24 +28,25 @@ const unexported: Record<string, string> = {
   idempotency_records: 'copies, for 24 hours, of answers that the agent was given',
   erased_ids: 'ids that are not taken again; those of the agent are in its erasures',
   deletion_audit_log: 'ids and counts of deletions; those of the agent are in its erasures, with their receipts',
-  erasure_tallies: 'ids of what an erasure under way met and left, so that it is counted once; it is gone with its end',
+  erasure_tallies:
+    'ids of records that a running erasure retained, so that each is counted once; deleted when the erasure ends',
   erased_words:
     'fingerprints of the words that a run erases; they cannot be read and are deleted with its last verification',
   complete_readings: 'ids of the receipts for which every store is read, and times; no words',
   reading_stores: 'how far a store was read, and counts',
   reading_findings: 'counts and ids of places in stores where erased words were found; no words',
-  reading_pages: 'ids of what a reading is about to erase; deleted when the reading goes on',
+  reading_pages: 'ids of records that a reading is about to erase; deleted when the reading continues',
   remaining_places: 'ids of places in stores where a reading left erased words, and decisions; no words',
   receipt_readings: 'second statements of receipts: counts and times; they are returned with the receipts',
   erasure_waits: 'names of stores that an erasure waits for, and times; the row is deleted when the store answers',
-  erasure_pages: 'ids of what an erasure under way is about to remove; they name records that other parts give out',
-  write_fences: 'that an erasure is under way; its run says so',
-  suppressions: 'keyed hashes of who was erased, and of nobody who is here',
-  clades: 'ids of groups of agents, of nobody in particular; an agent’s own is in its record',
-  invites: 'given out by admins, and to nobody by name',
-  legal_holds: 'an admin’s notes on a matter of law; whoever meets a hold is told so with the refusal (art. 23)',
+  erasure_pages: 'ids of records that a running erasure is about to delete; other exporters return these records',
+  write_fences: 'whether an erasure is running, which its run also states',
+  suppressions: 'keyed hashes of erased subjects, never of existing ones',
+  clades: 'ids of groups of agents; the group of an agent is in its record',
+  invites: 'created by admins; an invite names nobody',
+  legal_holds: 'notes of admins about legal matters; a refusal because of a hold says so (art. 23)',
 }
-/** Tables of people only, which an agent's own export does not contain. */
+/** Tables with data of people but not of agents, so an agent's export of its own data omits them. */
 const ofPeople = [
   'organisations',
   'accounts',

@@ -289,7 +289,7 @@ function refuseCrossSite(request: ApiRequest, caller: Caller, origin: string): v
   throw new Problem('cross_site', 'The request came from another website. Send it from a page of this installation.')
 }
 
-/** Names of the own machine, and addresses: nobody else can direct them to this server. */
+/** Whether the host is an IP address or a name of this machine. Another site's DNS record cannot make either lead to this server. */
 export const isOwnName = ({ hostname }: URL): boolean =>
   hostname === 'localhost' || hostname.endsWith('.localhost') || hostname.startsWith('[') || isIPv4(hostname)
 
@@ -443,7 +443,7 @@ export function createHandle(deps: HandlerDeps): Handle {
     return made.stream ? { ...made, stream: confirmedPieces(made.stream, () => confirm(admission)) } : made
   }
 
-  /** Adds headers of limits to `common`, also when it throws. */
+  /** Adds the headers of the rate limits to `common`, even if it throws. */
   async function respond(
     useCase: UseCase,
     request: ApiRequest,

@@ -164,7 +164,7 @@ describe('an id that can be guessed, while people belong to several organization
       expect(await contribute(two.agent, id)).toMatchObject({ status: 422 })
   })
 
-  it('returns 409 or 410 to the organization that used it, even after the organization loses the namespace', async () => {
+  it('returns 409 or 410 when the organization that used the id contributes it again, even without its namespace', async () => {
     for (const id of ['kp:trace:acme-3', 'kp:trace:acme-4'])
       expect(await contribute(one.agent, id)).toMatchObject({ status: 201 })
     await erase(one.agent, 'kp:trace:acme-4')

@@ -600,7 +600,7 @@ describe('429 responses', () => {
     expect(new Set(mails.map(({ prefix }) => prefix))).toEqual(new Set([second.key_prefix, third.key_prefix]))
   })
 
-  test('for a token just before its rotation still count after the rotation', async () => {
+  test('of a token before its rotation still count after the rotation', async () => {
     const agent = await issuedAgent(app, ['read'])
     const next = await rotated(agent.tokenId, { token: agent.token })
     expect([await refuse(agent.tokenId), await refuse(agent.tokenId)]).toEqual([false, false])

@@ -68,7 +68,7 @@ describe('names in requests', () => {
     expect(closed === 0 ? median_days : typeof median_days).toBe(closed === 0 ? null : 'number')
   })
 
-  it('are missing in responses to POST, so stored idempotency records contain none after an erasure', async () => {
+  it('are omitted from responses to POST, so that idempotency records contain no names after an erasure', async () => {
     const person = await personWithPassword(kit.test, 'Grace Example')
     const answers = async (id: string) =>
       (
