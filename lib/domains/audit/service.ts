@@ -14,7 +14,7 @@ import { mutation, read, stream } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { rowsOfAccount } from '#lib/stores/postgres/personal-tables.ts'
 import { jsonObject, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
-import { timeLimitedQuery, StatementTimeout } from '#lib/stores/postgres/time-limited-query.ts'
+import { StatementTimeout, timeLimitedQuery } from '#lib/stores/postgres/time-limited-query.ts'
 import { type ActPart, actsOf, actView, entryOf, namedIds } from './acts.ts'
 import {
   type AuditFilters,

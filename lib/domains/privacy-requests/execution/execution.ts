@@ -366,7 +366,11 @@ export async function confirmAddress(deps: PrivacyDeps, work: RequestWork, row: 
 }
 
 /** Returns true when only a token asked for the erasure of an agent that has an owner; the owner has not confirmed it. */
-const isOnlyConfirmedByToken = async ({ agents }: PrivacyDeps, { tx }: RequestWork, row: RequestRow): Promise<boolean> =>
+const isOnlyConfirmedByToken = async (
+  { agents }: PrivacyDeps,
+  { tx }: RequestWork,
+  row: RequestRow,
+): Promise<boolean> =>
   row.verifiedBy === 'token' && row.agentId !== null && typeof (await agents.ownerOf(tx, row.agentId)) === 'string'
 
 /** Continues a verified request: starts the grace period of an erasure, and executes the other kinds. */
