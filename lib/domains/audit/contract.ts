@@ -147,7 +147,7 @@ export const findActors = operation({
 
 const SearchId = z.string().regex(/^srch_[0-9A-Za-z]{22}$/, 'is not the id of a saved search')
 
-export const SavedSearch = z
+const SavedSearch = z
   .strictObject({
     id: z.string(),
     page: z.enum(savedPageNames),
@@ -156,7 +156,6 @@ export const SavedSearch = z
     created_at: time(),
   })
   .meta({ id: 'SavedAuditSearch' })
-export type SavedSearch = z.output<typeof SavedSearch>
 
 const search = { resourceType: 'saved-search' }
 
