@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { hashed, hashOfWord, hashWords, type Seeds, tokenize } from './words.ts'
+import { foldWord, hashed, hashOfWord, hashWords, type Seeds, tokenize } from './words.ts'
 
 const seeds: Seeds = [0x1234567, -0x7654321]
 
@@ -23,6 +23,19 @@ function numbers(seed: number): (below: number) => number {
     return ((hash ^ (hash >>> 14)) >>> 0) % below
   }
 }
+
+it.each([
+  ['か\uff9e', 'が'],
+  ['ハ\uff9f', 'パ'],
+  ['ﾊ\uff9f', 'パ'],
+  ['ﾜ\uff9e', 'ヷ'],
+  ['STRASSE', 'strasse'],
+  ['Größe', 'grosse'],
+  ['ΣΑΣ', 'σασ'],
+  ['İx', 'ix'],
+])('foldWord composes the parts of %s', (word, folded) => {
+  expect(foldWord(word)).toBe(folded)
+})
 
 describe('hashWords', () => {
   it.each([

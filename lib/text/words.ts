@@ -73,6 +73,7 @@ function regularFold(word: string): string | undefined {
   let folded = ''
   for (let at = 0; at < word.length; at++) {
     const unit = word.charCodeAt(at)
+    if (isVoicedMark(unit)) return undefined
     const page = unit < 256 ? ascii : pageOf(unit >>> 8)
     const kind = page.classes[unit & 255]
     if (kind === letter || kind === alone) folded += String.fromCharCode(page.folded[unit & 255] ?? 0)
@@ -158,6 +159,9 @@ interface CodePage {
   longer: Map<number, string>
 }
 const pages: (CodePage | undefined)[] = []
+
+/** The voiced marks of half width are letters, and compose with the kana before them. */
+const isVoicedMark = (unit: number): boolean => unit === 0xff9e || unit === 0xff9f
 
 /** Conjoining Hangul characters, which compose with adjacent characters. */
 const isConjoining = (unit: number): boolean => unit >= 0x1100 && unit <= 0x11ff

@@ -23,10 +23,12 @@ const plain = (text: string): string =>
     : text.toLowerCase()
 /** Lengths of single characters in {@link plain}. */
 const lengths = new Map<string, number>()
+const mostLengths = 20_000
 function lengthOf(character: string): number {
   const known = lengths.get(character)
   if (known !== undefined) return known
   const { length } = plain(character)
+  if (lengths.size >= mostLengths) lengths.clear()
   lengths.set(character, length)
   return length
 }
