@@ -337,3 +337,82 @@ test.each([
 test.each(['glpat-', 'sk-proj-', 'xai-', 'key=', '&#64;', '%40'])('scans %j repeated without extra work', (unit) => {
   expect(scan(unit.repeat(20_000)).length).toBeLessThan(40)
 })
+
+const suggested = () => [
+  `Falke#${digit(3)}kL`,
+  `${lower(1)}${upper(1)}${digit(1)}x!${digit(2)}Yb`,
+  `${lower(2)}${upper(2)}-mhwp-${digit(1)}${lower(2)}${digit(2)}`,
+  `zd${upper(2)}-b${lower(1)}${upper(1)}v-${digit(1)}t${upper(2)}${digit(1)}`,
+]
+test.each([
+  'local password = [[§]]',
+  'password: &anchor §',
+  'password: !tag §',
+  'passwords: ["§"]',
+  'rootpw §',
+  'rootpw --plaintext §',
+  'enable secret 0 §',
+  'snmp-server community § RO',
+  'wpa-psk §',
+  'rasdial vpn anna §',
+  'echo "anna:§" | sudo chpasswd',
+  'chpasswd:\n  list: |\n    root:§',
+  'sudo -S <<< "§" ls',
+  "auth=HTTPBasicAuth('anna', '§')",
+  "get(url, auth=('anna', '§'))",
+  'DriverManager.getConnection(url, "app", "§");',
+  "new Sequelize('shop', 'app', '§', { host })",
+  'Login: anna / §',
+  'Zugang: anna / §',
+  'credentials: anna:§',
+  'twine upload -u anna -p § dist/*',
+  'etcdctl --user root:§ get /',
+  'net use Z: \\\\nas\\share /user:anna §',
+  ['sftp:/', '/anna:§@files.acme.io/x'].join(''),
+  'رمز عبور وای‌فای: §',
+])('%j has a password', (form) => {
+  for (const value of suggested()) {
+    const text = form.replace('§', () => value)
+    expect(reported(text), text).toContainEqual(expect.stringContaining(value))
+  }
+})
+
+test.each([
+  'Login: github.com/acme/tool9X',
+  'login: https://acme.io/Start9',
+  'credentials: file:~/.config/Tool9',
+  'Login: anna / Dashboard',
+  'enable secret 5 $1$mERr$hx5rVt7rPNoS4wqbXKX7m0',
+  'password: !Ref DatabasePassword',
+  'password: [[Password policy]]',
+  'passwords: ["first", "second"]',
+  'password: sap-business-one2',
+  'password: http-xml-grpc-tcp2',
+  'password: Base-Path-Name-Type1',
+])('%j has no password', (text) => {
+  expect(reported(text)).toEqual([])
+})
+
+test.each([
+  'Upgrade from 4.18.2.1 to 4.18.3.',
+  'Mobile first: 320 768 1024 1280',
+  'cell 1024 2048 4096',
+  'CEP 01310-100',
+  'offset 13800138000',
+  'IBAN: GB29 NWBK 6016 1331 9268 19',
+])('%j has nothing certain', (text) => {
+  expect(scan(text).filter(({ confidence }) => confidence === undefined)).toEqual([])
+})
+test.each(['updated requests from 84.23.11.10 to the gateway', 'Mobile 212 736 5000', 'cep 0532 735 91 42'])(
+  'finds the value in %j',
+  (text) => {
+    expect(scan(text).filter(({ confidence }) => confidence === undefined)).toHaveLength(1)
+  },
+)
+test('finds keys of Convex and Bitwarden', () => {
+  const base64 = `eyJ2MiI6Im${d.signs(30, 'ABCDEFabcdefKLMNop23456789')}=`
+  for (const key of [`prod:happy-animal-123|${base64}`, `preview:team-one:shop|${base64}`])
+    expect(reported(`convex: ${key}`)).toEqual([`api_key ${key}`])
+  const token = `0.ec2c1d46-6a4b-4751-a310-af9601317f2d.${d.signs(30, 'ABCDEFabcdefKLMNop23456789')}:X8vbvA0bduihIDe/qrzIQQ==`
+  expect(reported(`bitwarden = ${token}`)).toEqual([`api_key ${token}`])
+})

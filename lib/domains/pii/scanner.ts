@@ -140,7 +140,7 @@ const maxInRow = 16
  * Most units between occurrences of a keyword in a row: the shortest key of a vendor is longer, and so is the shortest password with the signs
  * before and after it, or as the value of an option.
  */
-const [betweenKeys, betweenNames, betweenOptions] = [9, 7, 5]
+const [betweenKeys, betweenNames, betweenOptions] = [9, 6, 5]
 const namesOfSecrets = new Set(secretNames)
 const between = Uint8Array.from(words, (word, at) =>
   ((uses[at] ?? 0) & forVendor) > 0 ? betweenKeys : namesOfSecrets.has(word) ? betweenNames : betweenOptions,

@@ -10,6 +10,8 @@ const specified =
   /\b(?:(?:spec(?:ification)?|standard|sect)[.:]?|802\.\d{1,2}[a-z]{0,3}(?:-\d{4})?|html5?(?: spec)?:?)\s{0,2}["'\x60(]{0,2}$/i
 /** `update V8 to 13.6.233.8`, `"v8":"4.5.103.30"`. */
 const upgraded = /(?:updat|upgrad|bump|patch|downgrad)\w{0,4} [^\n]{0,32}\bto [`"']?v?$|\bv8["']?\s?[:=]\s?["']$/i
+/** `upgrade from 4.18.2.1 to 4.19`: two versions. */
+const upgradedFrom = /(?:updat|upgrad|bump|downgrad|migrat)\w{0,4} (?:[\w.-]{1,24} )?from [`"']?v?$/i
 /** Words for what has an address: `update the DNS record to 84.23.11.10`. */
 const addressed = /(?<![a-z-])(?:ips?|address(?:es)?|records?|dns|hosts?|gateway|nameserver)(?![a-z-])/i
 const isUpgraded = (before: string): boolean =>
@@ -45,6 +47,13 @@ function looksNumbered(text: string, written: string, start: number, end: number
   const before = text.slice(Math.max(0, start - 48), start)
   const isNamed = mayFollowName(text, start)
   if (isNamed && (versioned.test(before.slice(-28)) || isUpgraded(before))) return true
+  if (
+    isNamed &&
+    upgradedFrom.test(before) &&
+    !addressed.test(before) &&
+    /^[`"']? to [`"']?v?\d+(?:\.\d+){1,2}(?!\.?\d)/.test(text.slice(end, end + 24))
+  )
+    return true
   // Coordinates of a drawing: `m6.75 3.94.53.53 2.82`.
   if (/(?:^|[^\d.])\d*(?:\.\d+){1,2}[ ,]$/.test(before.slice(-16))) return true
   if (

@@ -4,7 +4,7 @@
  */
 const nouns: Readonly<Record<string, string>> = {
   en: 'tel telephone phone phones mobile mob cell cellphone ph fax landline whatsapp sms hotline helpline switchboard pager callback toll-free tollfree tph',
-  af: 'telefoon selfoon faks',
+  af: 'telefoon selfoon sel faks',
   ar: 'جوالي هاتفي موبايلي رقمي تليفوني هاتف الهاتف تليفون تلفون جوال الجوال موبايل محمول المحمول فاكس واتساب نقال خلوي',
   az: 'telefon mobil',
   be: 'тэлефон тэл моб',
@@ -67,11 +67,11 @@ const nouns: Readonly<Record<string, string>> = {
 }
 /** Invitations to call, by language. A number follows them directly or after a preposition. */
 const invitations: Readonly<Record<string, string>> = {
-  en: 'office line|direct line|work line|home line|give me a bell|give us a bell|give me a ring|give us a ring|call or text|call me|call us|call him|call her|call them|text me|ring me|ring us|phone me|reach me|reach us|reached at|reachable at|dial us|give me a call|give us a call|message me|my number|my cell|my mobile|contact number|contact no|contact details|contact us|contact me|contact him|contact her|phone no|phone number|whatsapp me|speak to me on|talk to me on|get me on|get hold of me|leave a message|catch me on|available on|emergency contact|on-call|my line|my phone|by phone|by telephone|via phone',
+  en: 'office line|direct line|work line|home line|give me a bell|give us a bell|give me a buzz|give us a buzz|give me a ring|give us a ring|call or text|call me|call us|call him|call her|call them|text me|ring me|ring us|phone me|reach me|reach us|reached at|reachable at|dial us|give me a call|give us a call|message me|my number|my cell|my mobile|contact number|contact no|contact details|contact us|contact me|contact him|contact her|phone no|phone number|whatsapp me|speak to me on|talk to me on|get me on|get hold of me|leave a message|catch me on|available on|emergency contact|on-call|my line|my phone|by phone|by telephone|via phone',
   af: 'bel my|bel ons|skakel|kontaknommer',
   ar: 'للاتصال|للإتصال|اتصل بي|اتصل بنا|اتصلوا|رقمي|رقم الجوال|رقم الهاتف|رقم التواصل|للاستفسار|للحجز|رقم الموبايل|اتصل|رقم|للتواصل|تواصل معنا|اتصل على|رقم موبايلي|رقم تليفون|ج:|هـ:|كلمني|كلمني على|كلمنا على',
   az: 'zəng edin|əlaqə nömrəsi',
-  bg: 'обадете се|обади ми се|за контакт|за връзка|тел номер|моят телефон|мобилен телефон|моб тел|звъннете|номер за връзка',
+  bg: 'обадете се|обадете ми се|обади ми се|за контакт|за връзка|тел номер|моят телефон|мобилен телефон|моб тел|звъннете|номер за връзка',
   bn: 'ফোন নম্বর|মোবাইল নম্বর|যোগাযোগ|কল করুন',
   ca: 'truqueu|truca al|truqui',
   cs: 'volejte|zavolejte|zavolej mi|zavolej|telefonní číslo|tel číslo|číslo|volat|můj telefon|můj mobil|moje číslo|zavolat|kontaktní telefon|spojení|tel č',
@@ -117,7 +117,7 @@ const invitations: Readonly<Record<string, string>> = {
   ta: 'தொலைபேசி எண்|கைபேசி எண்|அழைக்கவும்',
   te: 'ఫోన్ నంబర్|మొబైల్ నంబర్|కాల్ చేయండి',
   th: 'ติดต่อ|ติดต่อที่|โทรหา|โทรมา|เบอร์ติดต่อ|เบอร์มือถือ|หมายเลขโทรศัพท์|เบอร์ติดต่อกลับ|เบอร์ของฉัน|โทรกลับ|โทรสอบถาม|สอบถาม',
-  tr: 'beni ara|bizi arayın|arayın|arayabilirsiniz|telefon numarası|telefon numaram|numaram|ulaşabilirsiniz|iletişim|cep telefonu|tel no|telefonum|aramak için|ara beni|cep no|irtibat|irtibat no|telefonumuz|whatsapp hattı|numaramız',
+  tr: 'beni ara|beni|bizi arayın|arayın|arayabilirsiniz|telefon numarası|telefon numaram|numaram|ulaşabilirsiniz|iletişim|cep telefonu|tel no|telefonum|aramak için|ara beni|cep no|irtibat|irtibat no|telefonumuz|whatsapp hattı|numaramız',
   uk: 'телефонуйте|дзвоніть|подзвоніть|зателефонуйте|мій номер|номер телефону|за номером|контакти|набери|дзвонити|подзвонити|мій телефон|для зв’язку|для звʼязку|телефони|моб тел|конт тел',
   ur: 'موبائل نمبر|فون نمبر|رابطہ|رابطہ نمبر|کال کریں',
   uz: 'telefon raqami|qoʻngʻiroq qiling|bogʻlanish',
@@ -155,6 +155,8 @@ const unclear = new Set([
   'kontakt os',
   'kontakt oss',
   'contact details',
+  'sel',
+  'beni',
 ])
 export const phoneCues: readonly string[] = [...new Set([...byLanguage, ...unclear])].filter((word) => word.length > 1)
 /** Whether a word also has other meanings. */

@@ -188,7 +188,7 @@ const ofPage =
 
 /** Words for numbers of programs: `hash: 15926535897`, `seed = 18612345670`. */
 const numberName =
-  /(?:^|[^A-Za-z])(?:hash|seed|prime|modulus|crc\d{0,2}|checksum|nonce|epoch|bits|mask|flags?|ticks?|nanos?|cycles|ptr)["']?\s?[:=]\s?["']?$/i
+  /(?:^|[^A-Za-z])(?:(?:hash|seed|prime|modulus|crc\d{0,2}|checksum|nonce|epoch|bits|mask|flags?|ticks?|nanos?|cycles|ptr)["']?\s?[:=]\s?["']?|(?:offset|byte|position) )$/i
 /** Functions of numbers. */
 const numberFunction =
   /(?:^|[^\w$])(?:hash|seed|srand|rand|random|mix|mod|pow|sqrt|abs|crc\d{0,2}|checksum|bigint|u?int\d{0,2}|is_?prime)\($/i
@@ -226,8 +226,13 @@ function americanAt(text: string, place: number, isCalled: boolean): SensitiveFi
   // Three numbers in a row: a decimal, a column, a path of a drawing.
   const isRow = !isCalled && !/^\(/.test(written) && isInRow(text, place, end)
   const isOne = isCalled || (isShaped && !isRow) || (!isRow && (isNumberIn('US', digits) || isNumberIn('CA', digits)))
-  return isOne ? phone(text, place, end, digits, 0.85) : undefined
+  if (!isOne) return undefined
+  const found = phone(text, place, end, digits, 0.85)
+  return isCalled && isFollowedByNumber(text, written, end) ? lowConfidence(found) : found
 }
+/** Whether the number is in groups separated by spaces only, and another short group follows: sizes of screens, a row of counts. */
+const isFollowedByNumber = (text: string, written: string, end: number): boolean =>
+  /^[1-9]\d*(?: \d+)+$/.test(written) && /^ \d{3,6}(?![\d-]| \d)/.test(text.slice(end, end + 9))
 /** Whether another number stands directly before or after, separated by a space or a comma only. */
 const isInRow = (text: string, start: number, end: number): boolean =>
   /\d[,.]? {1,2}$|[-+]$/.test(text.slice(Math.max(0, start - 4), start)) ||
@@ -308,6 +313,12 @@ export function nationalAt(text: string, start: number, length: number, cue: Pho
   const found = callable(text, from, groups, (digits) => !counted.test(digits) && isNationalNumber(digits))
   // A cut number after an ambiguous word is a row of numbers.
   if (found === undefined || (isAmbiguous && found.isCut)) return undefined
+  // The form of a Brazilian postal code, whose name is the Turkish word for a mobile telephone.
+  if (/^\d{5}-\d{3}$/.test(written) && /(?<!\p{L})cep$/iu.test(text.slice(Math.max(0, cue.end - 4), cue.end)))
+    return undefined
   const called = phone(text, from, found.end, found.digits, 0.75)
-  return isAmbiguous && release.test(written) ? lowConfidence(called) : called
+  const isDoubtful =
+    (isAmbiguous && release.test(written)) ||
+    (found.isCut && isFollowedByNumber(text, text.slice(from, found.end), found.end))
+  return isDoubtful ? lowConfidence(called) : called
 }

@@ -174,7 +174,8 @@ const forms = {
   /** Operators. */
   operator: [
     // `password = x`, `"password": "x"`, `password: string = "x"`, `password => x`, also with the value in the next line of YAML.
-    String.raw`${closing}${space}${operator}${space}(?:[|>][-+]?[ \t]{0,3}\r?\n[ \t]{1,20})?`,
+    // A tag or an anchor of YAML may precede it, or the bracket of a list.
+    String.raw`${closing}${space}${operator}${space}(?:[|>][-+]?[ \t]{0,3}\r?\n[ \t]{1,20}|[&!][\w-]{1,30}[ \t]{1,3}|\[\s{0,8}(?=["']))?`,
   ],
   /** Other places for a value, after a name that has no other meaning. */
   place: [
@@ -207,7 +208,7 @@ const unreferenced = [
 ]
 const looseLine = String.raw`${closing}[ \t]{0,2}[:：]?[*_]{0,2}[ \t]{0,4}\r?\n(?:[ \t]{0,8}\r?\n)?(?:[ \t>*-]{0,8}\x60\x60\x60[a-z]{0,12}[ \t]{0,4}\r?\n)?[ \t>*-]{0,8}`
 /** Words between a name and the sign that assigns its value: `Passwort fürs WLAN`. */
-const moreWords = /(?:[ _][\p{L}\p{M}’'.-]{1,16}(?![\p{L}\p{N}]|_\d)){1,3}/uy
+const moreWords = /(?:[ _][\p{L}\p{M}\u200c’'.-]{1,16}(?![\p{L}\p{N}]|_\d)){1,3}/uy
 const compoundAt = /[^\0-\x7f：\s]{1,16}\s?[:：]\s?/uy
 const compiled = (list: readonly string[]) => new RegExp(list.map((form) => `(?:${form})`).join('|'), 'iy')
 const operatorAt = compiled(forms.operator)
@@ -308,6 +309,13 @@ function valueAt(text: string, at: number, stops = ''): Written | undefined {
       else if (sign === '\\') end += 1
     }
     return undefined
+  }
+  // A text of Lua: `[[x]]`.
+  if (text.startsWith('[[', at)) {
+    const length = text.slice(at + 2, at + 2 + longest).search(/\]\]|\n/)
+    return length > 0 && text.charAt(at + 2 + length) === ']'
+      ? { start: at + 2, end: at + 2 + length, isQuoted: true }
+      : undefined
   }
   let end = at
   for (; end < text.length && end - at <= longest; end++) {

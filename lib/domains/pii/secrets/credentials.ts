@@ -84,7 +84,7 @@ const options: readonly (readonly [option: string, programs: string, value: 'pas
     'curl|wget|httpie|https?|xh|ab|mosquitto_(?:pub|sub)|svn|ldapsearch|jfrog|jf|hey|lftp|nxc|crackmapexec|influx|mc',
     'pair',
   ],
-  ['--user', 'curl|wget|docker|svn|lftp|http', 'pair'],
+  ['--user', 'curl|wget|docker|svn|lftp|http|etcdctl', 'pair'],
   ['--user=', 'curl|wget|lftp|http', 'pair'],
   ['--proxy-user', 'curl|wget', 'pair'],
   ['-U', 'curl', 'pair'],
@@ -97,7 +97,7 @@ const options: readonly (readonly [option: string, programs: string, value: 'pas
   ['-a', 'redis-cli|valkey-cli|keydb-cli', 'password'],
   [
     '-p',
-    'useradd|usermod|mysql|mysqldump|mysqladmin|mysqlimport|mysqlsh|mysqlcheck|mariadb\\S*|sshpass|docker|podman|nerdctl|helm|buildah|skopeo|az|mongo\\S*|cqlsh|7z[ar]?|rar|unrar|rdesktop|vncpasswd|crackmapexec|nxc|oc|cf|ibmcloud|clickhouse\\S*|snowsql|trino|nmcli|evil-winrm|cypher-shell|neo4j\\S*|ansible\\S*|expect|ejabberdctl|kinit|cadaver|kafka\\S*|mc|ncftp\\w*|mongosh|psftp',
+    'useradd|usermod|mysql|mysqldump|mysqladmin|mysqlimport|mysqlsh|mysqlcheck|mariadb\\S*|sshpass|docker|podman|nerdctl|helm|buildah|skopeo|az|mongo\\S*|cqlsh|7z[ar]?|rar|unrar|rdesktop|vncpasswd|crackmapexec|nxc|oc|cf|ibmcloud|clickhouse\\S*|snowsql|trino|nmcli|evil-winrm|cypher-shell|neo4j\\S*|ansible\\S*|expect|ejabberdctl|kinit|cadaver|kafka\\S*|mc|ncftp\\w*|mongosh|psftp|twine|psexec(?:64)?',
     'password',
   ],
   ['-P', 'sqlcmd|bcp|isql|tsql|osql|mosquitto_(?:pub|sub)|zip|unzip|ipmitool|ipmi\\S*|plink|pscp|mc', 'password'],
@@ -130,7 +130,10 @@ const statements: readonly (readonly [keyword: string, form: RegExp])[] = [
   ['authtoken', /authtoken[ \t]{1,3}(?=[\w"'])/iy],
   ['requirepass', /requirepass[ \t]{1,4}/iy],
   ['masterauth', /masterauth[ \t]{1,4}/iy],
-  ['chpasswd', /(?<=echo[ \t]{1,2}["']?[\w.-]{1,32}):(?=\S{1,64}["']?[ \t]?\|[ \t]?chpasswd)/iy],
+  [
+    'chpasswd',
+    /(?<=echo[ \t]{1,2}["']?[\w.-]{1,32}):(?=\S{1,64}["']?[ \t]?\|[ \t]?(?:sudo[ \t](?:-\w[ \t])?)?chpasswd)/iy,
+  ],
   ['psk', /psk[ \t]?=[ \t]?(?=["'])/iy],
   [
     'htpasswd',
@@ -147,12 +150,54 @@ const statements: readonly (readonly [keyword: string, form: RegExp])[] = [
       ] as const,
   ),
   ['wpa_passphrase', /wpa_passphrase[ \t]{1,3}(?:"[^"\n]{1,40}"|'[^'\n]{1,40}'|[^\s"'=]{1,40})[ \t]{1,3}(?=\S)/iy],
-  ['net use', /net use[ \t]{1,3}(?:[a-z*]:?[ \t]{1,3})?\\{2,4}[^\s]{1,120}[ \t]{1,3}(?=[^\s/*])/iy],
+  [
+    'net use',
+    /net use[ \t]{1,3}(?:[a-z*]:?[ \t]{1,3})?\\{2,4}[^\s]{1,120}[ \t]{1,3}(?:\/user:\S{1,64}[ \t]{1,3})?(?=[^\s/*])/iy,
+  ],
   ['net user', /net user[ \t]{1,3}(?![/"])[^\s/]{1,64}[ \t]{1,3}(?=[^\s/*-])/iy],
   ['set-initial-password', /set-initial-password[ \t]{1,3}(?:--[\w-]{1,40}(?:=\S{1,20})?[ \t]{1,3}){0,2}(?=[^\s-])/iy],
   ['kinit', /kinit[ \t][^\n|;&<]{1,120}<<<[ \t]{0,2}/iy],
   ['lftp', /lftp[ \t]{1,3}(?:-\w[ \t]{1,3}){0,2}(?:-u|--user)[ \t]{1,3}["']?[^\s,"']{1,64},(?=\S)/iy],
   ['assword:', /assword:[^\n{}]{0,12}"?[ \t]{1,3}\{?[ \t\n]{0,8}(?:exp_)?send[ \t]{1,3}(?:--[ \t]{1,3})?(?=")/iy],
+  ['rootpw', /rootpw[ \t]{1,3}(?:--plaintext[ \t]{1,3})?(?=[^\s-])/iy],
+  ['enable secret', /enable secret[ \t]{1,3}(?:level[ \t]\d{1,2}[ \t]{1,3})?(?:0[ \t]{1,3})?(?=[^\s\d])/iy],
+  ['snmp-server community', /snmp-server community[ \t]{1,3}(?=\S)/iy],
+  ['wpa-psk', /wpa-psk[ \t]{1,3}(?=\S)/iy],
+  ['user_pw', /user_pw[ \t]{1,3}(?=\S)/iy],
+  ['owner_pw', /owner_pw[ \t]{1,3}(?=\S)/iy],
+  ['rasdial', /rasdial[ \t]{1,3}(?:"[^"\n]{1,60}"|[^\s"]{1,60})[ \t]{1,3}[^\s/]{1,64}[ \t]{1,3}(?=[^\s/])/iy],
+  [
+    'chpasswd:',
+    /chpasswd:[ \t]{0,4}\r?\n[ \t]{1,12}(?:expire:[^\n]{0,20}\n[ \t]{1,12})?list:[ \t]{0,4}(?:[|>][-+]?)?[ \t]{0,4}\r?\n[ \t]{1,16}(?:-[ \t]{1,4})?[\w.-]{1,32}:(?=\S)/iy,
+  ],
+  ['<<<', /(?<=(?:sudo[ \t]-s|passwd[ \t]--stdin[ \t]?\w{0,32})[ \t]{0,2})<<<[ \t]{0,2}(?=\S)/iy],
+  ['getconnection', /getconnection\s?\([^()\n]{1,200},\s?(?:["'][^"'\n]{0,80}["']|[\w.$]{1,40})\s?,\s?(?=["'])/iy],
+  ['sequelize(', /sequelize\(\s{0,8}["'][^"'\n]{0,80}["']\s?,\s{0,8}["'][^"'\n]{0,80}["']\s?,\s{0,8}(?=["'])/iy],
+  ...['httpbasicauth', 'httpdigestauth', 'auth='].map(
+    (word) => [word, new RegExp(String.raw`${word}\s?\(\s?["'][^"'\n]{1,80}["']\s?,\s?(?=["'])`, 'iy')] as const,
+  ),
+  // A user and a password after the word for access: `Login: anna / x`, `credentials: anna:x`.
+  ...[
+    'login',
+    'zugang',
+    'zugangsdaten',
+    'credentials',
+    'creds',
+    'user/pass',
+    'identifiants',
+    'credenciales',
+    'credenziali',
+    'логин/пароль',
+  ].map(
+    (word) =>
+      [
+        word,
+        new RegExp(
+          String.raw`(?<![\p{L}_-])${word}["*]{0,3}[ \t]?[:：][ \t]{0,3}["\x60*]{0,3}[\w.@+-]{2,64}(?:[ \t]/[ \t]|:(?!/))(?=[^\s/"\x60]{0,60}\d)(?=[^\s/"\x60]{0,60}[A-Z!#$%&*?@^~+])(?=[^\s/:]{6,64}(?:[\s"\x60]|$))`,
+          'iuy',
+        ),
+      ] as const,
+  ),
   [':5432:', /(?<=[\w.*-]):5432:[^\s:/]{1,63}:[^\s:/]{1,63}:(?=[^\s:/])/iy],
   ['nmcli', /nmcli[ \t][^\n|;&]{1,160}?[ \t]password[ \t]{1,3}(?=\S)/iy],
 ]

@@ -72,6 +72,8 @@ function areWords(value: string): boolean {
   const parts = value.split(border).filter((part) => part !== '')
   const digits = parts.filter((part) => /\d/.test(part)).length
   const letters = parts.length - digits
+  // No word has so many consonants in a row.
+  if (parts.some((part) => /[b-df-hj-np-tv-xz]{7}/.test(part))) return false
   // A year may be a part of a name: `ClientCapabilities2026Schema`.
   if (/[^\w$./:-]/.test(value) || /\d{3}/.test(value.replace(/(?<=[a-z])(?:19|20)\d\d(?=[A-Z]|$)/, ''))) return false
   return digits <= 2 && letters > 0 && value.replace(/[^A-Za-z]/g, '').length / letters >= 3.2 && digits <= letters
@@ -126,6 +128,7 @@ export function isChosen(value: string, isQuoted: boolean): boolean {
     return false
   const hasLetter = /\p{L}/u.test(value)
   const hasDigit = /\d/.test(value)
+  if (isGrouped(value)) return true
   if (!hasLetter) return (hasDigit && value.length >= 8 && symbol.test(value)) || /^\d{8,}$/.test(value)
   const mayBeWords = /[A-Z/_.$-]/.test(value) && !digitInWord.test(value)
   if (!isQuoted && (word.test(value) || (mayBeWords && areWords(value)))) return false
@@ -135,6 +138,30 @@ export function isChosen(value: string, isQuoted: boolean): boolean {
   if (isQuoted && /^[a-z]{1,20}[A-Z]\w{0,20}\d{0,2}$/.test(value) && word.test(value)) return false
   return hasDigit || /[@#$%^&~+=]|[!?*][^!?*]/.test(value)
 }
+
+/**
+ * Whether the value consists of at least three groups of one length (the last one may differ by one), joined by hyphens, that are no words, as
+ * programs that manage passwords suggest them.
+ */
+function isGrouped(value: string): boolean {
+  const groups = value.split('-')
+  const length = groups[0]?.length ?? 0
+  if (groups.length < 3 || length < 4 || length > 8 || !/\d/.test(value) || !/[a-z]/.test(value)) return false
+  if (
+    !groups.every((group, at) => group.length === length || (at === groups.length - 1 && group.length === length + 1))
+  )
+    return false
+  const unlike = groups.filter(
+    (group) => /^[A-Za-z\d]+$/.test(group) && (mixedGroup.test(group) || !/[aeiouy\d]/i.test(group)),
+  )
+  return (
+    unlike.length >= 2 &&
+    unlike.some((group) => mixedGroup.test(group)) &&
+    groups.every((group) => /^[A-Za-z\d]+$/.test(group))
+  )
+}
+/** A capital or a digit within a group, or a letter after a digit. */
+const mixedGroup = /[a-z][A-Z]|[A-Z]{2}[a-z]|[A-Za-z]\d[A-Za-z]|^\d+[A-Za-z]/
 
 /** A digit within a word that begins with a capital. Names of types write a capital after a digit: `Base64Text`. */
 const digitInWord = /^[A-Z]\w*[a-z]\d{1,3}[a-z]/

@@ -176,6 +176,11 @@ export const collected: readonly VendorForm[] = [
 ]
 
 export const documented: readonly VendorForm[] = [
+  // Convex: deploy keys of a deployment, a preview or a project.
+  [
+    'prod: dev: preview: project:',
+    /(?:prod|dev|preview|project):[a-z\d][a-z\d-]{2,60}(?::[a-z\d-]{2,60})?\|[A-Za-z\d+/_-]{20,400}={0,2}/,
+  ],
   ['xaat- xapt-', /xa[ap]t-[a-f0-9]{8}(?:-[a-f0-9]{4}){3}-[a-f0-9]{12}/],
   ['signkey-', /signkey-(?:prod|test|branch)-[a-f0-9]{32,64}/],
   ['tr_prod_ tr_dev_ tr_stg_ tr_preview_', /tr_(?:prod|dev|stg|preview)_[A-Za-z0-9]{20,32}/],
@@ -507,6 +512,7 @@ export const collectedByName: readonly VendorForm[] = [
 ]
 
 export const documentedByName: readonly VendorForm[] = [
+  ['bitwarden', /0\.[a-f0-9]{8}(?:-[a-f0-9]{4}){3}-[a-f0-9]{12}\.[A-Za-z0-9]{30}:[A-Za-z0-9+/]{22}==/],
   ['agora', /[a-f0-9]{32}/],
   ['azure_devops azure-devops azuredevops ado_pat devops_ext_pat vsts system_accesstoken', /[a-z2-7]{52}/],
   ['snowflake', /[A-Za-z0-9_-]{40,400}/],
