@@ -1,5 +1,6 @@
 // Values that applications build from messages of two people: transcripts, tables, exports and records. After one of them is erased, nothing of
-// the person remains. Every word of the other one does, unless the whole value contains the id of an erased message: then it is deleted.
+// the person remains. Every word of the other one does, unless the value contains the id of an erased message and is not a list of records
+// that the registry explains: then it is deleted.
 import { gzipSync } from 'node:zlib'
 import { HumanMessage } from '@langchain/core/messages'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -19,6 +20,7 @@ import {
   madeConversation,
   madeMessage,
   madeProject,
+  reported,
 } from '#lib/testing/projects.ts'
 import { sampled } from '#lib/testing/sampling.ts'
 
@@ -64,7 +66,12 @@ describe.skipIf(!(await areStoresInstalled()))('values made from messages of two
       { mark, content, source, group: project.groupId },
     )
   const shapes: Record<string, (of: Pair) => Promise<unknown>> = {
-    'transcript in an object': (of) => object(of, JSON.stringify({ mark: of.mark, messages: json(of) }), '.json'),
+    'transcript in an object': (of) => object(of, JSON.stringify({ version: 1, messages: json(of) }), '.json'),
+    'transcript with a title in an object': (of) =>
+      object(of, JSON.stringify({ title: secret, messages: json(of) }), '.json'),
+    'transcript in a field of a hash': (of) =>
+      redis.hSet(`app:${of.mark}`, { summary: their, messages: JSON.stringify(json(of)) }),
+    'transcripts in a list': (of) => redis.rPush(`app:${of.mark}`, ['[]', JSON.stringify(json(of))]),
     'NDJSON in an object': (of) =>
       object(
         of,
@@ -133,6 +140,16 @@ describe.skipIf(!(await areStoresInstalled()))('values made from messages of two
         '.log',
       ),
     'transcript in a string': (of) => redis.set(`app:${of.mark}`, JSON.stringify({ messages: json(of) })),
+    'reported transcript in a string': async (of) => {
+      await redis.set(`app:${of.mark}`, JSON.stringify({ messages: json(of) }))
+      const pointer = { source_id: of.ids.own, store: 'cache' as const, ref: `app:${of.mark}` }
+      await reported(test, of.project, of.project.agent, [pointer])
+    },
+    'reported transcript in an object': async (of) => {
+      await object(of, JSON.stringify(json(of)), '.json')
+      const pointer = { source_id: of.ids.own, store: 'objects' as const, ref: `uploads/${of.mark}.json` }
+      await reported(test, of.project, of.project.agent, [pointer, { ...pointer, source_id: of.ids.their }])
+    },
     'list of messages': (of) =>
       redis.rPush(
         `app:${of.mark}`,
@@ -157,7 +174,9 @@ describe.skipIf(!(await areStoresInstalled()))('values made from messages of two
     'names as keys in a state': (of) => thread(of, { notes: { [name]: their, [name.toUpperCase()]: `${their} too` } }),
     'transcript as text in a state': (of) => thread(of, { log: JSON.stringify(json(of)) }),
     'an item with ids of both': (of) => stores.remember(['memories'], of.mark, { mark: of.mark, messages: json(of) }),
-    'short words in an object': (of) => object(of, JSON.stringify({ mark: of.mark, messages: brief(of) }), '.json'),
+    'short words in an object': (of) => object(of, JSON.stringify({ messages: brief(of) }), '.json'),
+    'short words beside the record in an object': (of) =>
+      object(of, JSON.stringify([...json(of), { id: of.ids.their, text: their, about: secret }]), '.json'),
     'short words in a string': (of) => redis.set(`app:${of.mark}`, JSON.stringify(brief(of))),
     'short words in an item': (of) => stores.remember(['memories'], of.mark, { mark: of.mark, messages: brief(of) }),
     'embeddings in a string': (of) =>
@@ -173,22 +192,17 @@ describe.skipIf(!(await areStoresInstalled()))('values made from messages of two
     'an item with names as keys': (of) =>
       stores.remember(['memories'], of.mark, { mark: of.mark, [name]: their, Otto: own }),
   }
-  /** Values that contain the id of an erased message and are not a part of a list, hash or state. They may paraphrase it. */
+  /** Values that contain the id of an erased message, and in which anything else may paraphrase it. */
   const namedWhole = new Set([
-    'transcript in an object',
-    'NDJSON in an object',
-    'records by id in an object',
+    'transcript with a title in an object',
+    'short words beside the record in an object',
     'CSV in an object',
     'HTML in an object',
     'YAML in an object',
     'table of Markdown in an object',
     'gzip in an object',
     'a log in an object',
-    'transcript in a string',
     'an item with ids of both',
-    'short words in an object',
-    'short words in a string',
-    'embeddings in a string',
     'short words in an item',
     'an answer by question in an object',
   ])

@@ -1,5 +1,6 @@
 import { Problem } from '#lib/kernel/problem.ts'
 import type { CacheEntry, CachePart } from './cache.ts'
+import { byName } from './names-in-order.ts'
 import type { RedisLink } from './redis-link.ts'
 import { bytes, fieldsOf, flat, itemsOf, listItemsOf, nothing, pairs } from './redis-texts.ts'
 import type { SearchStrings } from './search-strings.ts'
@@ -38,6 +39,37 @@ async function* scanned(link: Link, command: string, key: Buffer): AsyncGenerato
   } while (cursor !== '0')
 }
 
+/** Up to this many fields and characters of a hash are sorted before they are read. */
+const maxSorted = 20_000
+const maxSortedLength = 8 * 1024 * 1024
+/**
+ * The names and values of a hash, alternating. A small hash has the order in which it was written. A large one has none, so its fields are read in
+ * the order of their names: words may be split over numbered fields.
+ */
+async function* hashed(link: Link, key: Buffer): AsyncGenerator<string[]> {
+  const gathered = new Map<string, string>()
+  const texts = () => [...gathered].flat()
+  let [length, replies] = [0, 0]
+  for await (const found of scanned(link, 'HSCAN', key)) {
+    replies++
+    if (length > maxSortedLength || gathered.size > maxSorted) {
+      yield found
+      continue
+    }
+    for (const [name, value] of pairs(found)) {
+      gathered.set(name, value ?? '')
+      length += name.length + (value ?? '').length
+    }
+    if (length > maxSortedLength || gathered.size > maxSorted) yield texts()
+  }
+  if (length > maxSortedLength || gathered.size > maxSorted) return
+  if (replies === 1) yield texts()
+  else {
+    const sorted = [...gathered].sort(([one], [other]) => byName(one, other))
+    for (let at = 0; at < sorted.length; at += members) yield sorted.slice(at, at + members).flat()
+  }
+}
+
 async function* listed(link: Link, key: Buffer): AsyncGenerator<string[]> {
   for (let at = 0; ; at += members) {
     const found = await send(link, 'LRANGE', key, String(at), String(at + members - 1))
@@ -63,7 +95,7 @@ async function* streamed(link: Link, key: Buffer): AsyncGenerator<string[]> {
 export async function* values(link: Link, key: Buffer, overlap: number): AsyncGenerator<string[]> {
   const [type] = await send(link, 'TYPE', key)
   if (type === 'string') yield* stringPieces(link, key, overlap)
-  else if (type === 'hash') yield* scanned(link, 'HSCAN', key)
+  else if (type === 'hash') yield* hashed(link, key)
   else if (type === 'set') yield* scanned(link, 'SSCAN', key)
   else if (type === 'zset') yield* scanned(link, 'ZSCAN', key)
   else if (type === 'list') yield* listed(link, key)
@@ -100,7 +132,7 @@ export async function* portions(
     else
       for await (const texts of stringPieces(link, key, pieceOverlap))
         yield { parts: [{ id: nothing, texts: texts.map(bytes) }], isWhole: false }
-  } else if (type === 'hash') for await (const texts of scanned(link, 'HSCAN', key)) yield whole(fieldsOf(texts))
+  } else if (type === 'hash') for await (const texts of hashed(link, key)) yield whole(fieldsOf(texts))
   else if (type === 'list') {
     let from = 0
     for await (const texts of listed(link, key)) {

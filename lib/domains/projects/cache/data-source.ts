@@ -16,6 +16,7 @@ import { memoize } from '#lib/kernel/memoize.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { receiptText } from '#lib/kernel/receipt-texts.ts'
 import { type CacheEntry, ownPrefix } from '#lib/stores/cache/cache.ts'
+import { inOrderOfNames } from '#lib/stores/cache/names-in-order.ts'
 import { searchStringsOf } from '#lib/stores/cache/search-strings.ts'
 import { requireConnectedStores } from '#lib/stores/registered-store.ts'
 import { isInKeySpace, type KeySpace, recordedClaimants, splitWithin } from '../key-space.ts'
@@ -132,12 +133,35 @@ async function explainEntries(
   return { verdicts: [...decisions.values()].sort((one, other) => (one.id < other.id ? -1 : 1)), isPartial }
 }
 
-/** The name and all values of a portion of an entry. The values are lines of one text, because words may continue in the next value. */
+/** The fields of a stream's entry as a line of JSON. Their values remain strings: a nested value may be too deep to be written again. */
+const lineOfStream = (texts: readonly Buffer[]): string =>
+  JSON.stringify(
+    Object.fromEntries(
+      texts.flatMap((name, at) => (at % 2 === 0 ? [[name.toString(), String(texts[at + 1] ?? '')]] : [])),
+    ),
+  )
+/**
+ * The name and all values of a portion of an entry. The values are lines of one text, because words may continue in the next value, also in
+ * the order of the names of fields. The entries of a stream are lines of JSON, so that each field is read across the entries.
+ */
 function textsOf({ name, type, parts }: CacheEntry): { texts: string[]; binary: number } {
   const fields = type === 'hash' ? parts.map(({ id }) => id.toString()) : []
   const values = parts.flatMap(({ texts }) => texts.map((text) => readable(text)))
+  const byName =
+    type === 'hash' && values.length === fields.length
+      ? inOrderOfNames(
+          values.map(({ text }, n) => ({ text, field: fields[n] ?? '' })),
+          ({ field }) => field,
+        )
+      : undefined
   return {
-    texts: [name, fields.join('\n'), values.map(({ text }) => text).join('\n')],
+    texts: [
+      name,
+      fields.join('\n'),
+      values.map(({ text }) => text).join('\n'),
+      ...(byName ? [byName.map(({ text }) => text).join('\n')] : []),
+      ...(type === 'stream' ? [parts.map(({ texts }) => lineOfStream(texts)).join('\n')] : []),
+    ],
     binary: values.filter(({ form }) => form === 'binary').length,
   }
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { memoize } from '#lib/kernel/memoize.ts'
 import { type CacheEntry, type CachePart, type CacheStore, ownPrefix } from '#lib/stores/cache/cache.ts'
+import { inOrderOfNames } from '#lib/stores/cache/names-in-order.ts'
 import { searchStringsOf } from '#lib/stores/cache/search-strings.ts'
 import { technical } from '#lib/text/json.ts'
 import { isInKeySpace, type KeySpace } from '../key-space.ts'
@@ -136,6 +137,9 @@ async function changesAcross(
   if (!wordDecider || !entry.isWhole || parts.length < 2) return []
   const read = parts.map((part, n) => partToRead(entry, part, n))
   const changed = cutLeaves(await wordDecider.acrossParts(read, ownership))
+  // The fields of a hash may be numbered, and its order by chance.
+  const byName = entry.type === 'hash' ? inOrderOfNames(read, ({ n }) => parts[n]?.id.toString() ?? '') : undefined
+  if (byName) for (const n of cutLeaves(await wordDecider.acrossParts(byName, ownership))) changed.add(n)
   return [...changed].flatMap((n): CacheChange[] => {
     const part = parts[n]
     const { value } = read[n] ?? {}
@@ -158,7 +162,7 @@ async function changesByWords(
   before: readonly CachePart[],
 ): Promise<{ changes: CacheChange[]; isRetained: boolean; isCut: boolean }> {
   const changes = [...known.values()]
-  let [isRetained, isCut] = [false, false]
+  let [isRetained, isCut] = [false, changes.some(({ to }) => to !== null)]
   for (const [n, part] of entry.parts.entries()) {
     // The names of a stream's fields are no words of the entry.
     const value = entry.type === 'stream' ? readableOf(part.texts.filter((_, at) => at % 2 === 1)) : values[n]
@@ -215,6 +219,10 @@ function cacheDecider(sought: CacheSearch) {
   const isPlain = (name: string) =>
     isOwn(name) && !distinctiveIds.some(({ id }) => mayBeOurKey(id) || inProject.has(id))
   const unsearched: UnsearchedEntries = { binary: new Set(), isOutside: false, lasting: new Set() }
+  const soughtIds = {
+    erased: new Set([...sought.ids, ...sought.chosen.map(({ id }) => id)]),
+    namesErased: (text: string): boolean => ids.occursIn(text) || chosen.occursIn(text),
+  }
   /** The end of the portion that was read last, because words may continue in the next portion. */
   let previous: { name: string; parts: readonly CachePart[] } = { name: '', parts: [] }
 
@@ -244,6 +252,18 @@ function cacheDecider(sought: CacheSearch) {
     if (mayFollow && chosen.occursIn(name)) return { ...whole(entry, by), isClientChosen: true }
     if (isNear && !wordDecider) return whole(entry, by)
 
+    const ownership = memoize(async (): Promise<Ownership> => {
+      if (names.has(name) || isOwn(name)) return 'own'
+      const found = await sought.ownershipOf(name)
+      return found === 'nobody' && isAnchored ? 'own' : found
+    })
+    /** What remains of a part that consists of records of several messages. */
+    const withoutRecords = async (part: CachePart, field: string): Promise<string | undefined> => {
+      if (!entry.isWhole || isOwn(name) || type === 'stream' || type === 'other' || !wordDecider) return undefined
+      const isNamed =
+        soughtIds.namesErased(field) || (await wordDecider.hasErasedWords({ form: 'text', text: field }, ownership))
+      return isNamed ? undefined : wordDecider.withoutRecords(readableOf(part.texts), soughtIds, ownership)
+    }
     const known = new Map<CachePart, CacheChange>()
     let isClientChosen = false
     for (const [n, part] of parts.entries()) {
@@ -256,24 +276,20 @@ function cacheDecider(sought: CacheSearch) {
       const isRecord =
         type === 'hash' &&
         [...sought.ids, ...distinctiveIds.map(({ id }) => id)].some((id) => isRecordField(field, text, id))
-      if (type === 'string' || type === 'other' || isOwn(name) || isRecord)
+      const rest = isRecord ? undefined : await withoutRecords(part, field)
+      if (rest === undefined && (type === 'string' || type === 'other' || isOwn(name) || isRecord))
         return { ...whole(entry, by), ...(isClientChosen && { isClientChosen }) }
-      known.set(part, { part, to: null })
+      known.set(part, { part, to: rest === undefined ? null : Buffer.from(rest) })
     }
     const isInside = naming !== undefined || isAnchored || isOwn(name) || isInKeySpace(space, name)
     if (!isInside) unsearched.isOutside = true
     const isPrefixed = isInside && naming === undefined && !isAnchored && !isOwn(name)
-    const ownership = memoize(async (): Promise<Ownership> => {
-      if (names.has(name) || isOwn(name)) return 'own'
-      const found = await sought.ownershipOf(name)
-      return found === 'nobody' && isAnchored ? 'own' : found
-    })
     if (isInside && wordDecider && (await wordDecider.hasErasedWords({ form: 'text', text: name }, ownership)))
       return { ...whole(entry, by), isPrefixed }
     const { changes, isRetained, isCut } =
       isInside && wordDecider
         ? await changesByWords(sought, entry, values, naming, known, unsearched, ownership, before)
-        : { changes: [...known.values()], isRetained: false, isCut: false }
+        : { changes: [...known.values()], isRetained: false, isCut: known.values().some(({ to }) => to !== null) }
     if (changes.length === 0) return isRetained ? { name, type, found: by, verdict: 'retained', isPrefixed } : undefined
     // A piece of a long string, or a value of an unknown type, cannot be compared and changed: delete the entry.
     const isOneValue = isOwn(name) || type === 'other' || !entry.isWhole

@@ -414,6 +414,35 @@ describe.skipIf(!(await isRedisInstalled()))('the cache data source and the word
     expect(await residue()).toBe(3)
   })
 
+  it('erase removes words that are split over numbered fields of a hash that has no order, and residue counts them', async () => {
+    const words = mine.split(' ')
+    // Redis stores a hash with a long value, or with many fields, in an order by chance.
+    const fields = (count: number) =>
+      Object.fromEntries([
+        ...words.map((text, n) => [`part:${n}`, text]),
+        ['long', 'x'.repeat(100)],
+        ...Array.from({ length: count }, (_, n) => [`other:${n}`, `value ${n}`]),
+      ])
+    const [short, large] = [fields(3), fields(1_500)]
+    const key = (name: string) => `app:${project.id}:${name}`
+    await client.hSet(key('short'), short)
+    await client.hSet(key('large'), large)
+    const { residue, later } = await erase()
+    const others = (some: Record<string, string>) =>
+      Object.fromEntries(Object.entries(some).filter(([name]) => !name.startsWith('part:')))
+    for (const [name, some] of [
+      ['short', short],
+      ['large', large],
+    ] as const) {
+      const left = { ...(await client.hGetAll(key(name))) }
+      expect(left).toMatchObject(others(some))
+      expect(Object.keys(left).filter((field) => field.startsWith('part:')).length).toBeLessThan(6)
+    }
+    expect([await residue(), await later()]).toEqual([0, 0])
+    await client.hSet(key('late'), large)
+    expect(await residue()).toBe(1)
+  })
+
   it('erase keeps entries of another project and another author with an equal sentence', async () => {
     const foreign = await madeProject(test)
     await madeMessage(test, await madeConversation(test, foreign), foreign.owner, { content: mine })

@@ -82,11 +82,13 @@ export function objectDecider(
   objects: Pick<ObjectStore, 'versions' | 'read'>,
   { ids: given, chosen: client, anchors: near, names, space, wordDecider, isOwnResult, ...sought }: ObjectSearch,
 ) {
-  const ids = searchStringsOf([...given])
+  const all = [...given]
+  const ids = searchStringsOf(all)
   const distinctiveIds = [...client].filter(({ id }) => isDistinctiveKey(id))
   const chosen = searchStringsOf(distinctiveIds.map(({ id }) => id))
   const anchors = searchStringsOf([...near, ...distinctiveIds.flatMap((one) => one.anchors)])
   const unsearched = noneUnsearched()
+  const erased = new Set([...all, ...client.map(({ id }) => id)])
 
   const isInside = (key: string): boolean => names.has(key) || anchors.occursIn(key) || isInKeySpace(space, key)
   /** Whether a text contains an erased id. */
@@ -171,7 +173,11 @@ export function objectDecider(
         return former.length > 0 ? { ...deleted, verdict: 'cut', former } : undefined
       }
       const value = readable(newest.bytes)
-      if (namesErased(value.text) && naming === undefined) return deleted
+      if (namesErased(value.text)) {
+        const rest = await wordDecider.withoutRecords(value, { erased, namesErased }, ownership)
+        if (rest !== undefined) return cutTo(Buffer.from(rest))
+        if (naming === undefined) return deleted
+      }
       const decided = await wordDecider.decide(value, naming, ownership)
       if (decided.decision === 'deleted') return deleted
       if (decided.decision === 'cut') return cutTo(Buffer.from(decided.text))

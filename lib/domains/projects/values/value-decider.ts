@@ -10,9 +10,17 @@ import { tokenize } from '#lib/text/words.ts'
 import { besides, cutFrom, decideDerivedText } from '../words/derived-text.ts'
 import { mergeSpans, occurrences, type TextSpan } from '../words/fingerprints.ts'
 import { livingAuthors } from '../words/living-authors.ts'
-import { formsOf, remainingTexts, remainingTextsIn } from '../words/remaining-texts.ts'
+import { formsOf, remainingRecords, remainingTexts, remainingTextsIn } from '../words/remaining-texts.ts'
 import { isContact } from '../words/run-words.ts'
 import { isOfOthers, type Ownership, type Readable } from './readable.ts'
+import {
+  explainedTexts,
+  foldedText,
+  idsToRead,
+  type LivingRecord,
+  sharedRecordsOf,
+  withoutErasedRecords,
+} from './shared-records.ts'
 
 /** The sources of a value that pointers of an erased source name. */
 export interface Naming {
@@ -20,6 +28,12 @@ export interface Naming {
   named: readonly string[]
   /** Texts of the remaining sources whose pointers name the value. */
   remaining: readonly string[]
+}
+/** The erased ids for which a value is searched. */
+export interface SoughtIds {
+  erased: ReadonlySet<string>
+  /** Whether a text contains one of them. */
+  namesErased(text: string): boolean
 }
 export type ValueDecision = { decision: 'untouched' | 'retained' | 'deleted' } | { decision: 'cut'; text: string }
 
@@ -99,6 +113,11 @@ export interface ValueDecider {
   withoutNames(name: string, ownership?: OwnershipOf): Promise<string | undefined>
   /** The parts of strings in which words stand that no single string contains. The strings of all parts are read together. */
   acrossParts(parts: readonly ValuePart[], ownership?: OwnershipOf): Promise<Map<StringLeaf<number>, PieceSpan[]>>
+  /**
+   * A value without the records of erased ids, and without erased words in the other records. Undefined if anything in it may derive from
+   * what is erased, or if no message or document of somebody else would remain.
+   */
+  withoutRecords(value: Readable, sought: SoughtIds, ownership?: OwnershipOf): Promise<string | undefined>
   /** Whether a value contains the complete text of a remaining message or document. */
   hasRemainingText(value: Readable): Promise<boolean>
 }
@@ -222,6 +241,17 @@ function remainingReader(
       within(async (tx) => {
         const found: { text: string; isByPerson: boolean }[] = []
         for (const project of projects) found.push(...(await remainingTextsIn(tx, project, text, now, erasedIds)))
+        return found
+      }),
+    /** Undefined if their texts are too long to be compared. */
+    records: (ids: readonly string[]): Promise<Map<string, LivingRecord> | undefined> =>
+      within(async (tx) => {
+        const found = new Map<string, LivingRecord>()
+        for (const project of projects) {
+          const records = await remainingRecords(tx, project, ids, now, erasedIds)
+          if (!records) return undefined
+          for (const [id, record] of records) found.set(id, record)
+        }
         return found
       }),
     living: livingAuthors({ within, projects, now, erasedIds, runsIn: matches }),
@@ -432,13 +462,33 @@ export function valueDecider(words: ErasedWords, options: ValueDeciderOptions): 
       const rest = editText(name, (one) => words.namesIn(one).filter(({ run }) => !known.has(run)))?.trim()
       return rest !== undefined && hasWords(rest) ? rest : erasedKey
     },
+    async withoutRecords({ form, text }, sought, ownershipOf = ofProjects) {
+      const shared = form === 'text' ? sharedRecordsOf(text) : undefined
+      const ids = shared && idsToRead(shared, sought.erased)
+      const living = ids && (await remaining.records(ids))
+      const left = living && withoutErasedRecords(text, shared, { ...sought, living })
+      if (!left) return undefined
+      // A report that names the value says nothing about the rest, because the registry explains it.
+      const decided = await decide({ form, text: left.text }, undefined, ownershipOf)
+      if (decided.decision === 'deleted') return undefined
+      if (decided.decision !== 'cut') return left.text
+      const isTheirs = stringsOf(decided.text).some((one) => left.texts.has(foldedText(one.text)))
+      return isTheirs && !sought.namesErased(decided.text) ? decided.text : undefined
+    },
     async acrossParts(parts, ownershipOf = ofProjects) {
       const all = matchesAcross(parts)
       if (all.length === 0) return new Map()
       return spansAcross(parts, await explainedIn(all, await ownershipOf()))
     },
-    hasRemainingText: async ({ form, text }) =>
-      form !== 'binary' && (await remaining.textsIn(spokenOf(stringsOf(text)))).length > 0,
+    async hasRemainingText({ form, text }) {
+      if (form === 'binary') return false
+      // Records that name their messages need no comparison with every text of the project.
+      const shared = form === 'text' ? sharedRecordsOf(text) : undefined
+      const ids = shared && idsToRead(shared, new Set())
+      const living = ids && (await remaining.records(ids))
+      if (living && explainedTexts(shared, living)) return true
+      return (await remaining.textsIn(spokenOf(stringsOf(text)))).length > 0
+    },
   }
 }
 

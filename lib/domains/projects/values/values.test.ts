@@ -48,6 +48,11 @@ it('stringsOf decodes escaped strings, and JSON in strings', () => {
   const strings = stringsOf(text)
   expect(strings.filter(({ isTechnical }) => !isTechnical).map((one) => one.text)).toEqual(['我住', 'yes\nno'])
 })
+it('cutStrings leaves the end of a section of XML', () => {
+  const text = (own: string) => `<a><![CDATA[${own}]]></a><b><![CDATA[Air the room.]]></b>`
+  expect(cutStrings(text(sentence), (one) => occurrences(one, sentence))).toBe(text(''))
+  expect(cutStrings(text(`Hi! ${sentence}`), (one) => occurrences(one, sentence))).toBe(text('Hi! '))
+})
 it('cutStrings cuts one string of a JSON text and keeps every other byte', () => {
   const text = `{ "n": 12345678901234567890, "said": ${JSON.stringify(sentence)},\n "other": "caf\\u00e9" }`
   const cut = cutStrings(text, (one) => occurrences(one, sentence))

@@ -137,6 +137,8 @@ function isLabel(line: string): boolean {
   return words.length <= (isUncased ? 3 : 6) && words.every((word) => withoutCase.test(word) || beginsName.test(word))
 }
 const afterwards = /^[\p{P}\p{S}\p{M}]*/u
+/** The end of a section of XML, and what follows it. Without it, the section would contain what others wrote behind it. */
+const endOfSection = /\]\]>.*$/s
 
 /** What a value contains in attributes and keys, decoded. */
 const besideText = (text: string): string => {
@@ -208,7 +210,7 @@ function deletionsIn(text: string, spans: readonly TextSpan[], structure: readon
       rest.splice(lead.first)
       if (lead.kept) rest.push(lead.kept)
     }
-    let sign = afterwards.exec(text.slice(end))?.[0] ?? ''
+    let sign = (afterwards.exec(text.slice(end))?.[0] ?? '').replace(endOfSection, '')
     const before = rest.at(-1)
     const mark = before?.end === start ? closingMarks[text[start - 1] ?? ''] : undefined
     if (mark !== undefined && sign.includes(mark)) sign = sign.slice(0, sign.indexOf(mark))

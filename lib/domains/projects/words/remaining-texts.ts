@@ -1,10 +1,12 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { ErasedWords } from '#lib/kernel/data-source.ts'
+import { scopedId, shownId } from '#lib/kernel/scoped-ids.ts'
 import { redacted } from '#lib/stores/graph/graph.ts'
 import { editText, spokenTexts } from '#lib/text/views.ts'
 import { tokenize } from '#lib/text/words.ts'
+import type { LivingRecord } from '../values/shared-records.ts'
 import { occurrences } from './fingerprints.ts'
-import { maxRemaining, remainingAfter, remainingWithin } from './repository.ts'
+import { maxRemaining, remainingAfter, remainingNamed, remainingWithin } from './repository.ts'
 import { type TextFinder, TextIndex } from './text-index.ts'
 
 /** A remaining message or document with its current and earlier texts. */
@@ -60,6 +62,39 @@ export async function explainedRuns(
     places.push({ kind, id })
   }
   return { runs, places }
+}
+
+/** Maximum length of the texts of the records of one value, in characters. */
+const maxCharacters = 8_000_000
+
+/**
+ * Remaining messages and documents of a project with these ids, as stored or as clients see them. Undefined if their texts are longer than
+ * {@link maxCharacters}.
+ */
+export async function remainingRecords(
+  tx: Transaction,
+  project: string,
+  ids: readonly string[],
+  now: Date,
+  erasedIds: ReadonlySet<string> = new Set(),
+): Promise<Map<string, LivingRecord> | undefined> {
+  const found = new Map<string, LivingRecord>()
+  const wanted = [...new Set(ids.flatMap((id) => [id, scopedId(project, id)]))]
+  let characters = 0
+  for (const table of ['messages', 'documents'] as const)
+    for (let after = ''; ; ) {
+      const rows = await remainingNamed(tx, { project, now, ids: wanted, after }, table)
+      for (const { id, texts, authors, places, created_at: createdAt, updated_at: updatedAt } of rows) {
+        for (const text of texts) characters += text.length
+        const record = { texts, authors, places, times: [createdAt, updatedAt] }
+        if (!erasedIds.has(id)) for (const name of [id, shownId(id)]) found.set(name, record)
+      }
+      if (characters > maxCharacters) return undefined
+      const last = rows.at(-1)
+      if (last === undefined || rows.length < maxRemaining[table]) break
+      after = last.id
+    }
+  return found
 }
 
 /** Words beside the names of a text that identify it without them. */

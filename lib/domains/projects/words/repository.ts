@@ -47,8 +47,14 @@ export const isByPersonSql: Record<AuthoredTable, string> = {
   messages: `(x.role = 'user' OR x.author_kind = 'participant')`,
   documents: `x.kind = 'document'`,
 }
-const remaining = (table: AuthoredTable, where: string): string => `WITH ${projectHoldsSql('$now')}
-  SELECT x.id, ${isByPersonSql[table]} AS is_by_person, x.created_at, ${textsOf[table]} AS texts FROM ${table} x ${isMarked[table][0]} ${joinProjectHolds('x')}
+const columnsOfText = (table: AuthoredTable): string =>
+  `x.id, ${isByPersonSql[table]} AS is_by_person, x.created_at, ${textsOf[table]} AS texts`
+const remaining = (
+  table: AuthoredTable,
+  where: string,
+  columns = columnsOfText(table),
+): string => `WITH ${projectHoldsSql('$now')}
+  SELECT ${columns} FROM ${table} x ${isMarked[table][0]} ${joinProjectHolds('x')}
   WHERE x.project_id = $project AND ${staysSql('x', isMarked[table][1])} AND ${where} ORDER BY x.id LIMIT ${maxRemaining[table]}`
 
 /** Remaining messages or documents of a project after an id, with their current and earlier texts. */
@@ -81,6 +87,34 @@ export const remainingWithin = statement('words.remaining-within', {
         ? `(${isContained('x.content')} OR x.id IN (SELECT e.message_id FROM message_edits e JOIN messages f ON f.id = e.message_id
             WHERE f.project_id = $project AND ${isContained('e.content')}))`
         : `EXISTS (SELECT FROM document_chunks k WHERE k.document_id = x.id AND ${isContained('k.content')})`,
+    ),
+})
+
+const placesOf: Record<AuthoredTable, string> = {
+  messages: 'ARRAY[p.id, p.group_id, c.id] || c.threads',
+  documents: 'ARRAY[p.id, p.group_id]',
+}
+/** Remaining messages or documents of a project with these ids, after an id, with what describes their authors and places. */
+export const remainingNamed = statement('words.remaining-named', {
+  takes: { project: 'text', now: 'timestamptz', ids: 'text[]', after: 'text' },
+  returns: {
+    id: 'text',
+    texts: 'text[]',
+    authors: 'text[]',
+    places: 'text[]',
+    created_at: 'timestamptz',
+    updated_at: 'timestamptz',
+  },
+  isPrepared: true,
+  variants: ['messages', 'documents'],
+  sql: (table: AuthoredTable) =>
+    remaining(
+      table,
+      'x.id = ANY($ids) AND x.id > $after',
+      `x.id, x.created_at, x.updated_at, ${textsOf[table]} AS texts, array_remove(${placesOf[table]}, NULL) AS places,
+        array_remove(ARRAY[x.author_id, x.written_by]
+          || (SELECT ARRAY[a.name, a.external_id, a.email] FROM project_participants a WHERE a.id = x.author_id)
+          || (SELECT ARRAY[n.name] FROM account_names n WHERE n.id = x.author_id), NULL) AS authors`,
     ),
 })
 

@@ -1,0 +1,309 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { searchStringsOf } from '#lib/stores/cache/search-strings.ts'
+import { sampleSeed } from '#lib/testing/sampling.ts'
+import { type LivingRecord, sharedRecordsOf, withoutErasedRecords } from './shared-records.ts'
+
+const idOf = (kind: string, n: number): string => `${kind}_${String(n).padStart(22, 'A')}`
+const project = idOf('prj', 1)
+const conversation = idOf('conv', 1)
+const erasedIds = [1, 2, 3].map((n) => idOf('msg', n))
+const livingIds = [4, 5, 6].map((n) => idOf('msg', n))
+const livingText = (n: number): string => `Violin number ${n} is in the "shed",\nbehind the station`
+const living = new Map<string, LivingRecord>(
+  livingIds.map((id, n) => [
+    id,
+    {
+      texts: [`An earlier text ${n}`, livingText(n)],
+      authors: [idOf('ppt', n), `Otto Maier`, `u-${n}`, 'otto@example.org'],
+      places: [project, conversation],
+      times: [new Date('2026-11-30T10:00:00Z')],
+    },
+  ]),
+)
+const ids = searchStringsOf(erasedIds)
+const known = { erased: new Set(erasedIds), living, namesErased: ids.occursIn }
+const rest = (text: string): string | undefined => {
+  const shared = sharedRecordsOf(text)
+  return shared && withoutErasedRecords(text, shared, known)?.text
+}
+const own = {
+  id: erasedIds[0],
+  role: 'user',
+  user: 'Rosalind',
+  text: 'I am seropositive',
+  embedding: [0.98],
+  born: '1970-01-02',
+}
+const their = {
+  id: livingIds[0],
+  role: 'user',
+  user: 'Otto',
+  text: livingText(0),
+  created_at: '2026-11-30T10:00:00Z',
+  score: 0.5,
+}
+const json = JSON.stringify
+
+describe('withoutErasedRecords removes the records of erased messages', () => {
+  it.each([
+    ['from a list', json([own, their, own]), json([their])],
+    [
+      'from one list in a record',
+      json({ version: 2, type: 'messages', messages: [own, their] }),
+      json({ version: 2, type: 'messages', messages: [their] }),
+    ],
+    [
+      'beside the id of the conversation',
+      json({ conversation_id: conversation, items: [their, own] }),
+      json({ conversation_id: conversation, items: [their] }),
+    ],
+    [
+      'from records by their ids',
+      json({ [String(own.id)]: own, [String(their.id)]: their }),
+      json({ [String(their.id)]: their }),
+    ],
+    ['from NDJSON', `${json(own)}\r\n${json(their)}\r\n\r\n${json(own)}`, `${json(their)}\r\n\r\n`],
+    [
+      'with values around them',
+      json([
+        { id: own.id, metadata: { who: 1 } },
+        { ...their, metadata: { author: { name: 'Otto Maier', id: idOf('ppt', 0) } }, embedding: [0.1, -1] },
+      ]),
+      json([{ ...their, metadata: { author: { name: 'Otto Maier', id: idOf('ppt', 0) } }, embedding: [0.1, -1] }]),
+    ],
+    [
+      'from text in parts',
+      json([own, { ...their, text: undefined, content: [{ type: 'text', text: livingText(0) }] }]),
+      json([{ ...their, text: undefined, content: [{ type: 'text', text: livingText(0) }] }]),
+    ],
+  ])('%s', (_, text, expected) => {
+    expect(rest(text)).toBe(expected)
+  })
+  it('and leaves every other byte', () => {
+    const kept = `  { "id" :"${livingIds[1]}", "text":"Violin number 1 is in the \\u0022shed\\u0022,\\nbehind the station" , "score": 1.50e0 }`
+    expect(rest(`{ "messages" : [ ${json(own)} ,${kept}\n] ,"v":1}\n`)).toBe(`{ "messages" : [${kept}\n] ,"v":1}\n`)
+  })
+})
+
+describe('withoutErasedRecords returns undefined', () => {
+  const doubtful: [string, unknown][] = [
+    ['without erased ids', [their]],
+    ['without remaining records', [own, own]],
+    ['if a record names no message', [own, their, { text: livingText(0) }]],
+    ['if a record names an unknown message', [own, { ...their, id: idOf('msg', 9) }]],
+    ['if a record names erased and remaining messages', [own, { ...their, source: own.id }]],
+    ['if a removed record names a remaining message', [{ ...own, reply_to: their.id }, their]],
+    ['if a removed record names an unknown message', [{ ...own, text: `see ${idOf('msg', 9)}` }, their]],
+    ['if a text names an erased message', [own, { ...their, text: `see ${own.id}` }]],
+    ['if a text is not that of the message', [own, { ...their, text: 'Rosalind is seropositive' }]],
+    ['if a text is that of another message', [own, { ...their, text: livingText(1) }]],
+    ['for a summary', [own, { ...their, summary: livingText(0) }]],
+    ['for an answer', [own, { ...their, answer: 'call a doctor' }]],
+    ['for a number without a known meaning', [own, { ...their, age: 56 }]],
+    ['for a large number', [own, { ...their, score: 4_111_111_111_111_111 }]],
+    ['for a truth value', [own, { ...their, ill: true }]],
+    ['for a later date', [own, { ...their, date: '2026-12-24' }]],
+    ['for a date as a number', [own, { ...their, index: 170_190 }]],
+    ['for a fraction as a position', [own, { ...their, seq: 4711.5 }]],
+    ['for a large version', [own, { ...their, version: 1970 }]],
+    ['for a name with a zero byte', { [String(own.id)]: own, 'a\0b': their }],
+    ['for another name', [own, { ...their, user: 'Rosalind' }]],
+    ['for another id', [own, { ...their, thread_id: 'rosalind-1970' }]],
+    ['for a telephone number as a time', [own, { ...their, ts: 491_512_345_678 }]],
+    ['for a date of birth as a time', [own, { ...their, date: '1970-01-02' }]],
+    ['for a text as a time', [own, { ...their, time: 'when Rosalind fell ill' }]],
+    ['for values in other names of properties', [own, { ...their, metadata: { 'Rosalind is ill': null } }]],
+    ['for a list of lists', [[own], [their]]],
+    ['for a list with a text', [own, their, 'Rosalind is ill']],
+    ['for two lists', { messages: [own, their], items: [their] }],
+    ['for parallel lists', { messages: [own, their], embeddings: [[0.98], [0.1]] }],
+    ['for an inverted index', { messages: [own, their], seropositive: [0] }],
+    ['for a count', { count: 2, messages: [own, their] }],
+    ['for a time of the list', { updated_at: '2026-11-30', messages: [own, their] }],
+    ['for a summary of the list', { summary: 'about', messages: [own, their] }],
+    ['for a last message', { last_message: 'ill', messages: [own, their] }],
+    ['for a truth value beside the list', { flagged: true, messages: [own, their] }],
+    ['for null beside the list', { seropositive: null, messages: [own, their] }],
+    ['for another conversation', { conversation_id: idOf('conv', 2), messages: [own, their] }],
+    ['for a list with another name', { 'Rosalind is ill': [own, their] }],
+    ['for names that are not ids', { first: own, second: their }],
+    ['for records by the wrong id', { [String(own.id)]: own, second: their }],
+    ['for one record', own],
+    ['for numbers in a list', [own, { ...their, score: [0.98] }]],
+    ['for truth values in a list', [own, { ...their, read: [true] }]],
+    ['for a nested list', { data: { messages: [own, their] } }],
+  ]
+  it.each(doubtful)('%s', (_, value) => {
+    expect(rest(json(value))).toBeUndefined()
+  })
+  it.each([
+    ['a property occurs twice', `[${json(own)},{"id":"${livingIds[0]}","text":"ill","text":${json(livingText(0))}}]`],
+    ['a property of a removed record occurs twice', `[{"id":"${livingIds[1]}","id":"${erasedIds[0]}"},${json(their)}]`],
+    ['a name in the record occurs twice', `{"messages":[],"messages":[${json(own)},${json(their)}]}`],
+    ['a line is not JSON', `${json(own)}\n${json(their)}\nRosalind is ill`],
+    ['a line is a text', `${json(own)}\n${json(their)}\n"ill"`],
+    ['text follows', `[${json(own)},${json(their)}] Rosalind is ill`],
+    ['a comment is between them', `[${json(own)},/* ill */${json(their)}]`],
+    ['it is not valid', `[${json(own)},${json(their)},]`],
+    ['it is CSV', `id,text\n${own.id},ill\n${their.id},shed`],
+  ])('if %s', (_, text) => {
+    expect(rest(text)).toBeUndefined()
+  })
+})
+
+it('sharedRecordsOf reads every text that JSON.parse reads, and no other', () => {
+  const value = fc.json({ maxDepth: 4 })
+  const damaged = fc
+    .tuple(value, fc.nat(), fc.constantFrom('', '"', ',', '{', ']', '\\', ':', '1'))
+    .map(([text, at, sign]) => {
+      const place = at % (text.length + 1)
+      return text.slice(0, place) + sign + text.slice(place + 1)
+    })
+  fc.assert(
+    fc.property(fc.oneof(value, damaged), (one) => {
+      const text = `[{"id":"a"},{"x":${one}}]`
+      const isValid = (() => {
+        try {
+          const parsed = JSON.parse(text)
+          return Array.isArray(parsed) && parsed.every((item) => typeof item === 'object' && !Array.isArray(item))
+        } catch {
+          return false
+        }
+      })()
+      const shared = sharedRecordsOf(text)
+      if (!isValid) expect(shared).toBeUndefined()
+      // Names of properties in the generated value may be equal.
+      else if (shared) {
+        expect(JSON.parse(shared.without(new Set()))).toEqual(JSON.parse(text))
+        expect(JSON.parse(shared.without(new Set([0])))).toEqual(JSON.parse(text).slice(1))
+        expect(shared.records.map(({ start, end }) => JSON.parse(text.slice(start, end)))).toEqual(JSON.parse(text))
+      }
+    }),
+    { numRuns: 2_000, seed: sampleSeed },
+  )
+})
+
+it.each(['[', '{"a":'])('sharedRecordsOf reads 100,000 levels of %s', (opening) => {
+  const closing = opening === '[' ? ']' : '}'
+  const deep = `${opening.repeat(100_000)}null${closing.repeat(100_000)}`
+  expect(rest(`[${json(own)},{"id":"${livingIds[0]}","data":${deep}}]`)).toBeUndefined()
+  expect(rest(`[{"id":"${erasedIds[0]}","data":${deep}},${json(their)}]`)).toBe(json([their]))
+})
+
+it.each([
+  [
+    'many records of one message',
+    (n: number) => `[${json(own)},${Array.from({ length: n }, () => json(their)).join(',')}]`,
+  ],
+  [
+    'many properties',
+    (n: number) =>
+      `{"messages":[${json(own)},${json(their)}],${Array.from({ length: n }, (_, at) => `"type${at}":1`).join(',')}}`,
+  ],
+  ['backslashes', (n: number) => `[${json(own)},{"id":"${livingIds[0]}","text":"${'\\\\'.repeat(n)}"}]`],
+  ['quotation marks', (n: number) => `[${json(own)},{"id":"${livingIds[0]}","text":"${'\\"'.repeat(n)}"}]`],
+  ['brackets', (n: number) => '['.repeat(n)],
+  ['lines', (n: number) => `${json(own)}\n`.repeat(n)],
+  ['blanks', (n: number) => `[${' '.repeat(n)}${json(own)}${'\n'.repeat(n)}`],
+])('withoutErasedRecords asks about each character once for %s', (_, textOf) => {
+  const asked = (n: number): number => {
+    let characters = 0
+    const text = textOf(n)
+    const shared = sharedRecordsOf(text)
+    const namesErased = (part: string) => {
+      characters += part.length
+      return ids.occursIn(part)
+    }
+    if (shared) withoutErasedRecords(text, shared, { ...known, namesErased })
+    return characters
+  }
+  expect(asked(20_000)).toBeLessThanOrEqual(2.5 * asked(10_000) + 1_000)
+})
+
+const secrets = ['seropositive', '4111111111111111', '1970-01-02', '0.987654321', 'Rosalind', 'true']
+/** A value in which data of the erased person may be anywhere. */
+const anywhere = fc.tuple(
+  fc.constantFrom('list', 'record', 'ids', 'lines'),
+  fc.array(
+    fc.record({
+      isErased: fc.boolean(),
+      n: fc.nat(2),
+      more: fc.array(
+        fc.tuple(
+          fc.constantFrom(
+            'text',
+            'user',
+            'created_at',
+            'score',
+            'embedding',
+            'metadata',
+            'age',
+            'ill',
+            'answer',
+            'id',
+            'source',
+            'note',
+          ),
+          fc.constantFrom<unknown>(
+            'seropositive',
+            4_111_111_111_111_111,
+            '1970-01-02',
+            [0.987654321, 2_000],
+            'Rosalind',
+            true,
+            { age: 56 },
+            null,
+          ),
+        ),
+        { maxLength: 1 },
+      ),
+      isSpoiled: fc.nat(9).map((n) => n === 0),
+    }),
+    { minLength: 1, maxLength: 6 },
+  ),
+  fc.option(
+    fc.tuple(
+      fc.constantFrom('count', 'summary', 'version', 'type', 'last', 'flagged'),
+      fc.constantFrom<unknown>(2, 'seropositive', true, 'list', '1970-01-02'),
+    ),
+  ),
+)
+it('withoutErasedRecords leaves no data of an erased person, and every byte of the records of others', () => {
+  let cut = 0
+  fc.assert(
+    fc.property(anywhere, ([shape, items, beside]) => {
+      const records = items.map(({ isErased, n, more, isSpoiled }) => {
+        const record = isErased
+          ? {
+              id: erasedIds[n],
+              text: 'seropositive',
+              card: '4111111111111111',
+              born: '1970-01-02',
+              vector: [0.987654321],
+              user: 'Rosalind',
+              ill: true,
+            }
+          : { id: livingIds[n], text: livingText(n), user: 'Otto', ts: 1_796_032_800 }
+        return isErased || isSpoiled ? { ...record, ...Object.fromEntries(more) } : record
+      })
+      const around = beside ? { [beside[0]]: beside[1] } : {}
+      const text =
+        shape === 'list'
+          ? json(records)
+          : shape === 'record'
+            ? json({ ...around, messages: records })
+            : shape === 'ids'
+              ? json(Object.fromEntries(records.map((one) => [one.id, one])))
+              : records.map((one) => json(one)).join('\n')
+      const left = rest(text)
+      if (left === undefined) return
+      cut++
+      for (const secret of secrets) expect(left).not.toContain(secret)
+      const remaining = shape === 'ids' ? [...new Map(records.map((one) => [one.id, one])).values()] : records
+      for (const one of remaining) if (!erasedIds.includes(String(one.id))) expect(left).toContain(json(one))
+    }),
+    { numRuns: 3_000, seed: sampleSeed },
+  )
+  expect(cut).toBeGreaterThan(100)
+})

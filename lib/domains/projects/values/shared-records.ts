@@ -1,0 +1,442 @@
+import { endOfJson } from '#lib/text/json.ts'
+import { tokenize } from '#lib/text/words.ts'
+
+/** A remaining message or document, as the registry stores it. */
+export interface LivingRecord {
+  texts: readonly string[]
+  /** Names, addresses and ids of its author. */
+  authors: readonly string[]
+  /** Ids of its project, of the project's graph, of its conversation and of the conversation's threads. */
+  places: readonly string[]
+  /** When it was created and last changed. */
+  times: readonly Date[]
+}
+/** What the registry knows about the ids in a value. */
+interface KnownIds {
+  erased: ReadonlySet<string>
+  living: ReadonlyMap<string, LivingRecord>
+  /** Whether a text contains an erased id, wherever in the text. */
+  namesErased(text: string): boolean
+}
+
+/** A string, number, boolean or null, or an empty list or record. */
+interface Scalar {
+  /** The property that has this value, in lower case and without separators. Items of a list have the property of the list. */
+  name: string
+  kind: 'string' | 'number' | 'boolean' | 'empty'
+  text: string
+  /** Whether it is an item of a list. */
+  isItem: boolean
+}
+/** One message or document in a value that contains several. Offsets in UTF-16, `end` exclusive. */
+interface SharedRecord {
+  start: number
+  end: number
+  /** Its name in a record of records. */
+  key?: string
+  scalars: Scalar[]
+  /** Whether all its properties are those of a message or document. */
+  isPlain: boolean
+  /** Strings and names of properties that may be ids. */
+  ids: string[]
+}
+/** A text that consists of records. What is around them identifies the kind of the value, and nothing else. */
+export interface SharedRecords {
+  records: SharedRecord[]
+  around: Scalar[]
+  /** The text without these records. Every other record remains byte for byte. */
+  without(removed: ReadonlySet<number>): string
+}
+
+/** Maximum length of a text in characters, and maximum number of its records. */
+const longest = 1_000_000
+const maxRecords = 2_000
+/** Maximum depth of a value in a record, and maximum length of an id. */
+const deepest = 6
+const maxId = 200
+
+const set = (words: string): ReadonlySet<string> => new Set(words.split(/\s+/))
+/** Properties of a message or document, in lower case and without separators. Any other property may describe what is erased. */
+const properties = {
+  id: set('id uuid messageid msgid documentid docid sourceid source ref conversationid threadid projectid groupid'),
+  text: set('text content body message pagecontent'),
+  label: set(
+    'role type kind author authorid name user userid username sender from speaker participant participantid externalid email',
+  ),
+  time: set('createdat created timestamp time ts date sentat updatedat'),
+  score: set('score similarity distance'),
+  number: set('index seq position tokens tokencount'),
+  version: set('version v'),
+  vector: set('embedding vector'),
+  flag: set('edited pinned read'),
+  around: set('metadata meta data payload attributes additionalkwargs responsemetadata kwargs'),
+}
+const isProperty = (name: string): boolean => Object.values(properties).some((names) => names.has(name))
+const plainName = (name: string): string => name.toLowerCase().replace(/[_-]/g, '')
+
+/** The property with the records, and those around it. A count, a title, a summary or a time may derive from an erased record. */
+const lists = set(
+  'messages documents chunks sources items records entries turns history transcript conversation thread memories results data',
+)
+const places = set('conversationid conversation threadid thread projectid project groupid')
+const versions = set('version v schemaversion')
+const kinds = set('type kind object schema format')
+
+const constants = set(
+  `user assistant system tool human ai bot agent customer developer function message text document chunk artifact chat humanmessage aimessage
+   systemmessage toolmessage list messages documents history transcript conversation thread json markdown text/plain text/markdown`,
+)
+const instant = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?$/
+/** Applications record other clocks and local times. In milliseconds. */
+const nearby = 86_400_000
+/** Larger numbers may be dates or parts of them, telephone numbers or accounts. */
+const maxNumber = 9_999
+const maxVersion = 99
+const maxScore = 100
+const maxCoordinate = 1_000
+
+/** The end of a string of valid JSON, after its quotation mark. */
+function afterString(text: string, start: number): number {
+  for (let at = text.indexOf('"', start + 1); ; at = text.indexOf('"', at + 1)) {
+    let slashes = 0
+    while (text[at - 1 - slashes] === '\\') slashes++
+    if (slashes % 2 === 0) return at + 1
+  }
+}
+const separators = /[\s,:]/
+/** The end of a number or word. */
+function afterWord(text: string, start: number, end: number): number {
+  let at = start
+  while (at < end && !/[\s,\]}]/.test(text[at] ?? '')) at++
+  return at
+}
+const isOpening = (sign: string | undefined): boolean => sign === '{' || sign === '['
+const isClosing = (sign: string | undefined): boolean => sign === '}' || sign === ']'
+
+interface Child {
+  key: string | undefined
+  /** Where the value begins. */
+  value: number
+  /** With its key and the blanks around it, without the comma. */
+  start: number
+  end: number
+}
+/** The direct children of the list or record that begins at an offset, and where it ends. The text is valid JSON. */
+function childrenOf(text: string, start: number): { children: Child[]; end: number } {
+  const isRecord = text[start] === '{'
+  const children: Child[] = []
+  let from = start + 1
+  let key: string | undefined
+  let value = -1
+  let depth = 0
+  for (let at = start + 1; at < text.length; ) {
+    const sign = text[at] ?? ''
+    if (depth === 0 && (sign === ',' || isClosing(sign))) {
+      if (value >= 0) children.push({ key, value, start: from, end: at })
+      if (sign !== ',') return { children, end: at + 1 }
+      ;[from, key, value] = [at + 1, undefined, -1]
+    }
+    if (separators.test(sign)) {
+      at++
+      continue
+    }
+    const isKey = depth === 0 && isRecord && key === undefined && sign === '"'
+    if (depth === 0 && !isKey && value < 0) value = at
+    if (isOpening(sign)) depth++
+    if (isClosing(sign)) depth--
+    const end =
+      sign === '"'
+        ? afterString(text, at)
+        : isOpening(sign) || isClosing(sign)
+          ? at + 1
+          : afterWord(text, at, text.length)
+    if (isKey) key = String(JSON.parse(text.slice(at, end)))
+    at = end
+  }
+  return { children, end: text.length }
+}
+
+/** Two properties of a record with the same name: programs differ in which one they read. */
+class RepeatedName extends Error {}
+
+/** The scalars of a list or record. Without recursion, because the depth of a value is unlimited. @throws RepeatedName */
+function scalarsOf(text: string, start: number, end: number): Pick<SharedRecord, 'scalars' | 'isPlain' | 'ids'> {
+  const found = { scalars: [] as Scalar[], isPlain: true, ids: [] as string[] }
+  const open: { isRecord: boolean; name: string; keys: Set<string>; isEmpty: boolean }[] = []
+  let name: string | undefined
+  for (let at = start; at < end; ) {
+    const sign = text[at] ?? ''
+    if (separators.test(sign)) {
+      at++
+      continue
+    }
+    const around = open.at(-1)
+    if (isClosing(sign)) {
+      open.pop()
+      if (around?.isEmpty) found.scalars.push({ name: around.name, kind: 'empty', text: '', isItem: false })
+      name = undefined
+      at++
+      continue
+    }
+    if (around) around.isEmpty = false
+    if (isOpening(sign)) {
+      if (open.length >= deepest) found.isPlain = false
+      open.push({ isRecord: sign === '{', name: name ?? around?.name ?? '', keys: new Set(), isEmpty: true })
+      name = undefined
+      at++
+      continue
+    }
+    const next = sign === '"' ? afterString(text, at) : afterWord(text, at, end)
+    const literal = text.slice(at, next)
+    at = next
+    if (around?.isRecord && name === undefined) {
+      const key = String(JSON.parse(literal))
+      if (around.keys.has(key)) throw new RepeatedName()
+      around.keys.add(key)
+      name = plainName(key)
+      if (!isProperty(name)) found.isPlain = false
+      if (mayBeId(key)) found.ids.push(key)
+      continue
+    }
+    const scalar = scalarOf(name ?? around?.name ?? '', literal, around?.isRecord === false)
+    found.scalars.push(scalar)
+    if (scalar.kind === 'string' && mayBeId(scalar.text)) found.ids.push(scalar.text)
+    name = undefined
+  }
+  return found
+}
+function scalarOf(name: string, literal: string, isItem = false): Scalar {
+  if (literal.startsWith('"')) return { name, kind: 'string', text: String(JSON.parse(literal)), isItem }
+  if (literal === 'null') return { name, kind: 'empty', text: '', isItem }
+  return { name, kind: literal === 'true' || literal === 'false' ? 'boolean' : 'number', text: literal, isItem }
+}
+
+const mayBeId = (text: string): boolean => text !== '' && text.length <= maxId && !/[\s\0]/.test(text)
+
+/** Removes items of a list or record with their commas. */
+function withoutItems(text: string, items: readonly SharedRecord[], removed: ReadonlySet<number>): string {
+  const [first, last] = [items[0], items.at(-1)]
+  if (!first || !last) return text
+  const rest = items.flatMap(({ start, end }, n) => (removed.has(n) ? [] : [text.slice(start, end)]))
+  return `${text.slice(0, first.start)}${rest.join(',')}${text.slice(last.end)}`
+}
+/** The items of a list, or the values of a record by their ids. Undefined if one of them is not a record. */
+function recordsIn(text: string, children: readonly Child[], around: Scalar[]): SharedRecords | undefined {
+  if (children.length > maxRecords || children.some(({ value }) => text[value] !== '{')) return undefined
+  if (children.some(({ key }) => key !== undefined && !mayBeId(key))) return undefined
+  const records = children.map(({ key, value, start, end }): SharedRecord => {
+    const { ids, ...content } = scalarsOf(text, value, end)
+    return key === undefined ? { ...content, start, end, ids } : { ...content, start, end, key, ids: [key, ...ids] }
+  })
+  return { records, around, without: (removed) => withoutItems(text, records, removed) }
+}
+/** A record with one list of records, or records by their ids. */
+function recordsOfObject(text: string, start: number): SharedRecords | undefined {
+  const { children } = childrenOf(text, start)
+  if (new Set(children.map(({ key }) => key)).size < children.length) throw new RepeatedName()
+  if (children.every(({ value }) => text[value] === '{')) return recordsIn(text, children, [])
+  const [list, ...more] = children.filter(({ value }) => isOpening(text[value]))
+  if (!list || more.length > 0 || text[list.value] !== '[' || !lists.has(plainName(list.key ?? ''))) return undefined
+  const around = children.flatMap(({ key = '', value, end }) =>
+    value === list.value ? [] : [scalarOf(plainName(key), text.slice(value, end).trim())],
+  )
+  return recordsIn(text, childrenOf(text, list.value).children, around)
+}
+
+/** The lines of NDJSON as records. Undefined if a line is not a record. */
+function recordsOfLines(text: string): SharedRecords | undefined {
+  const records: SharedRecord[] = []
+  for (let start = 0; start < text.length; ) {
+    const at = text.indexOf('\n', start)
+    const end = at < 0 ? text.length : at + 1
+    const value = startOfJson(text, start)
+    if (value < end) {
+      if (text[value] !== '{' || !isJsonUntil(text, value, end) || records.length >= maxRecords) return undefined
+      records.push({ start, end, ...scalarsOf(text, value, end) })
+    }
+    start = end
+  }
+  const without = (removed: ReadonlySet<number>): string => {
+    let rest = ''
+    let until = 0
+    for (const [n, { start, end }] of records.entries()) {
+      if (!removed.has(n)) continue
+      rest += text.slice(until, start)
+      until = end
+    }
+    return rest + text.slice(until)
+  }
+  return { records, around: [], without }
+}
+
+const blank = /[ \t\r\n]*/y
+function startOfJson(text: string, from: number): number {
+  blank.lastIndex = from
+  blank.test(text)
+  return blank.lastIndex
+}
+/** Whether a value of JSON begins at `start`, with nothing but blanks from its end to `end`. */
+function isJsonUntil(text: string, start: number, end: number): boolean {
+  const after = endOfJson(text, start, end)
+  return after > start && startOfJson(text, after) >= end
+}
+
+/**
+ * The records of a text that is a list of records, one record with such a list, records by their ids, or NDJSON. Undefined for any other
+ * text, and if the name of a property occurs twice in a record. Linear in the length of the text.
+ */
+export function sharedRecordsOf(text: string): SharedRecords | undefined {
+  if (text.length > longest) return undefined
+  const start = startOfJson(text, 0)
+  if (!isOpening(text[start])) return undefined
+  try {
+    if (!isJsonUntil(text, start, text.length)) return text[start] === '{' ? recordsOfLines(text) : undefined
+    return text[start] === '{' ? recordsOfObject(text, start) : recordsIn(text, childrenOf(text, start).children, [])
+  } catch (error) {
+    if (error instanceof RepeatedName) return undefined
+    throw error
+  }
+}
+
+export const foldedText = (text: string): string => text.normalize('NFC').replace(/\s+/g, ' ').trim()
+const wordsOf = (text: string): string[] => tokenize(text).map(({ word }) => word)
+
+/** What a remaining message or document explains, in a form that is compared once for each scalar. */
+interface Explanation {
+  texts: ReadonlySet<string>
+  /** Ids, names and addresses. */
+  exact: ReadonlySet<string>
+  /** The words of each name. */
+  names: readonly ReadonlySet<string>[]
+  isNear(time: number): boolean
+}
+const explanationOf = ({ texts, authors, places, times }: LivingRecord): Explanation => ({
+  texts: new Set(texts.map(foldedText)),
+  exact: new Set([...authors, ...places]),
+  names: authors.map((author) => new Set(wordsOf(author))),
+  isNear: (time) => times.some((one) => Math.abs(one.getTime() - time) <= nearby),
+})
+/** Maximum number of messages and documents that one record names. */
+const maxNamed = 8
+
+/** Whether the registry explains each scalar of a record: it belongs to the messages or documents that the record names. */
+function isExplained(
+  { scalars, isPlain }: SharedRecord,
+  of: readonly Explanation[],
+  ids: ReadonlySet<string>,
+): boolean {
+  if (!isPlain || of.length === 0 || of.length > maxNamed) return false
+  const isKnown = (text: string): boolean => of.some(({ exact }) => exact.has(text))
+  const isAuthor = (text: string): boolean => {
+    const words = wordsOf(text)
+    const isWithin = (name: ReadonlySet<string>) => words.every((word) => name.has(word))
+    return words.length > 0 && of.some(({ names }) => names.some(isWithin))
+  }
+  const isNear = (time: number): boolean => of.some((one) => one.isNear(time))
+  return scalars.every(({ name, kind, text, isItem }) => {
+    if (kind === 'empty') return true
+    if (kind === 'boolean') return !isItem && properties.flag.has(name)
+    if (kind === 'number') {
+      const number = Number(text)
+      if (isItem) return properties.vector.has(name) && Math.abs(number) <= maxCoordinate
+      if (properties.time.has(name)) return isNear(number) || isNear(number * 1_000)
+      if (properties.score.has(name)) return Math.abs(number) <= maxScore
+      if (!Number.isInteger(number) || number < 0) return false
+      return properties.version.has(name) ? number <= maxVersion : properties.number.has(name) && number <= maxNumber
+    }
+    if (properties.id.has(name)) return ids.has(text) || isKnown(text)
+    if (properties.text.has(name)) {
+      const words = foldedText(text)
+      return of.some(({ texts }) => texts.has(words))
+    }
+    if (properties.time.has(name)) return instant.test(text) && isNear(Date.parse(text))
+    return properties.label.has(name) && (constants.has(text.toLowerCase()) || isKnown(text) || isAuthor(text))
+  })
+}
+/** Whether what is around the records only names their kind and place. */
+function isStructure({ name, kind, text }: Scalar, known: ReadonlySet<string>): boolean {
+  if (kind === 'number') return versions.has(name) && /^\d{1,2}$/.test(text)
+  if (kind !== 'string') return false
+  return kinds.has(name) ? constants.has(text.toLowerCase()) : places.has(name) && known.has(text)
+}
+
+const generated = /(?:msg|doc)_[0-9A-Za-z]{22}/g
+
+/** Maximum number of ids that are read for one value, and minimum length of a text in characters. */
+const maxIds = 2_000
+const leastText = 2
+
+/**
+ * The ids of the messages and documents that a value may name. Undefined if nothing needs to be read: every record names erased ids, a record
+ * has other properties than a message, or there are too many ids.
+ */
+export function idsToRead({ records }: SharedRecords, erased: ReadonlySet<string>): string[] | undefined {
+  const others = records.filter(({ ids }) => !ids.some((id) => erased.has(id)))
+  if (others.length === 0 || !others.every(({ isPlain, ids }) => isPlain && ids.length > 0)) return undefined
+  const ids = new Set(records.flatMap((record) => record.ids))
+  return ids.size > maxIds ? undefined : [...ids]
+}
+
+/** The complete texts of remaining messages and documents in the records that name them; undefined if there are none. */
+export function explainedTexts(
+  { records }: Pick<SharedRecords, 'records'>,
+  living: ReadonlyMap<string, LivingRecord>,
+): ReadonlySet<string> | undefined {
+  const found = new Set<string>()
+  const known = new Map<string, ReadonlySet<string>>()
+  for (const { scalars, ids } of records)
+    for (const id of new Set(ids.filter((one) => living.has(one)).slice(0, maxNamed))) {
+      const record = living.get(id)
+      if (!record) continue
+      const texts = known.get(id) ?? new Set(record.texts.map(foldedText))
+      known.set(id, texts)
+      for (const { name, kind, text } of scalars) {
+        const one = foldedText(text)
+        if (kind === 'string' && properties.text.has(name) && one.length >= leastText && texts.has(one)) found.add(one)
+      }
+    }
+  return found.size > 0 ? found : undefined
+}
+
+/**
+ * The text without the records of erased messages and documents, and the texts of others in it. Undefined unless every record names either
+ * erased or remaining ones, the registry explains everything in the records of the remaining ones, and nothing else is in the text: then what
+ * remains may derive from what is erased.
+ */
+export function withoutErasedRecords(
+  text: string,
+  shared: SharedRecords,
+  known: KnownIds,
+): { text: string; texts: ReadonlySet<string> } | undefined {
+  const removed = new Set<number>()
+  const explanations = new Map<string, Explanation>()
+  const around = new Set<string>()
+  const explanationsOf = (ids: ReadonlySet<string>): Explanation[] =>
+    [...ids].slice(0, maxNamed + 1).flatMap((id) => {
+      const living = known.living.get(id)
+      if (!living) return []
+      const explained = explanations.get(id) ?? explanationOf(living)
+      explanations.set(id, explained)
+      for (const place of living.places) around.add(place)
+      return [explained]
+    })
+  for (const [n, record] of shared.records.entries()) {
+    const { start, end, key, ids } = record
+    const living = new Set(ids.filter((id) => known.living.has(id)))
+    const part = text.slice(start, end)
+    if (ids.some((id) => known.erased.has(id))) {
+      const isErased = (id: string) => known.erased.has(id)
+      if (living.size > 0 || !(part.match(generated) ?? []).every(isErased)) return undefined
+      if (key !== undefined && !isErased(key)) return undefined
+      removed.add(n)
+    } else {
+      if (known.namesErased(part) || (key !== undefined && !living.has(key))) return undefined
+      if (!isExplained(record, explanationsOf(living), living)) return undefined
+    }
+  }
+  if (removed.size === 0 || removed.size === shared.records.length) return undefined
+  if (!shared.around.every((scalar) => isStructure(scalar, around))) return undefined
+  const rest = shared.without(removed)
+  const texts = explainedTexts({ records: shared.records.filter((_, n) => !removed.has(n)) }, known.living)
+  return texts === undefined || known.namesErased(rest) ? undefined : { text: rest, texts }
+}
