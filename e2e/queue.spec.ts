@@ -2,7 +2,7 @@ import { expect, test } from '@playwright/test'
 import { z } from 'zod'
 import { sessionOf } from './control.ts'
 import { alive, complaintsOf } from './journey.ts'
-import { requestContext } from './requests.ts'
+import { addresses, people, requestContext } from './requests.ts'
 
 const count = 20
 const Listed = z.object({
@@ -81,5 +81,54 @@ test('an admin handles twenty requests by keyboard', async ({ browser }) => {
   })
   expect(complaints).toEqual([])
   await api.dispose()
+  await context.close()
+})
+
+test('a request that is opened from the list appears whole', async ({ browser }) => {
+  const context = await browser.newContext({
+    storageState: await sessionOf(people.admin),
+    viewport: { width: 1280, height: 900 },
+  })
+  const page = await context.newPage()
+  const complaints = complaintsOf(page)
+  await page.goto('/admin/requests?kind=erasure')
+  await alive(page)
+  const link = page.locator('[data-row="0"] th a[href]')
+  await link.hover()
+  await page.waitForLoadState('networkidle')
+  /** Where the last section of the page begins, in each frame in which that differs from the frame before. */
+  const places = await page.evaluateHandle(() => {
+    const seen: number[] = []
+    const look = () => {
+      const section = document.querySelector('#timeline')
+      const at = section && Math.round(section.getBoundingClientRect().top + scrollY)
+      if (at !== null && seen.at(-1) !== at) seen.push(at)
+      requestAnimationFrame(look)
+    }
+    look()
+    return seen
+  })
+  await link.click()
+  await expect(page.locator('#timeline')).toBeVisible()
+  await page.waitForLoadState('networkidle')
+  await alive(page)
+  expect(await places.jsonValue()).toHaveLength(1)
+  expect(complaints).toEqual([])
+  await context.close()
+})
+
+test('Enter on "Actions" opens the menu of a request at the first press on a slow processor', async ({ browser }) => {
+  const at = await addresses()
+  const context = await browser.newContext({ storageState: await sessionOf(people.admin) })
+  const page = await context.newPage()
+  const devtools = await context.newCDPSession(page)
+  await devtools.send('Emulation.setCPUThrottlingRate', { rate: 4 })
+  for (let visit = 0; visit < 3; visit++) {
+    await page.goto(at.request)
+    await alive(page)
+    await page.getByRole('button', { name: 'Actions', exact: true }).focus()
+    await page.keyboard.press('Enter')
+    await expect(page.getByRole('menu')).toBeVisible()
+  }
   await context.close()
 })

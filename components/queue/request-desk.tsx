@@ -1,9 +1,8 @@
 'use client'
 
-import dynamic from 'next/dynamic'
 import { useRouter } from 'next/navigation'
 import { useTranslations } from 'next-intl'
-import { Suspense, useEffect, useRef, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { useApiQuery } from '#components/frame/api-query.ts'
 import { useKeys } from '#components/frame/keys.ts'
 import { requestTones } from '#components/requests/request-tones.ts'
@@ -17,22 +16,16 @@ import { actsOf, partsByHand, type QueueAct } from './acts.ts'
 import { type AdminRequestDetail, type Minder, readAnyRequestAt } from './endpoints.ts'
 import { actKeys, RequestActions } from './request-actions.tsx'
 import { RequestAside } from './request-aside.tsx'
+import {
+  AdminRequestParts,
+  CorrectionDesk,
+  RequestConnection,
+  RequestDisconnection,
+  RequestErasure,
+} from './request-later.tsx'
 import { RequestNext } from './request-next.tsx'
 import { RequestTimeline } from './request-timeline.tsx'
 import { useRequestWords } from './request-words.tsx'
-
-/**
- * Loaded after the page can be used. The server renders them, so nothing moves when the page is opened by its address; after a navigation
- * within the console they appear a moment after the rest. Each has its own boundary: without one, nothing on the page reacts to a click until
- * all are loaded.
- */
-const RequestErasure = dynamic(() => import('./request-erasure.tsx').then((parts) => parts.RequestErasure))
-const CorrectionDesk = dynamic(() => import('./correction-desk.tsx').then((parts) => parts.CorrectionDesk))
-const AdminRequestParts = dynamic(() => import('./request-parts.tsx').then((parts) => parts.AdminRequestParts))
-const RequestConnection = dynamic(() => import('./request-connection.tsx').then((parts) => parts.RequestConnection))
-const RequestDisconnection = dynamic(() =>
-  import('./request-connection.tsx').then((parts) => parts.RequestDisconnection),
-)
 
 /** Polls while an erasure runs; otherwise changes take days. */
 const pace = ({ erasure, state }: AdminRequestDetail): number | false => {
@@ -95,11 +88,7 @@ export function RequestDesk({ initial, me, minders }: RequestDeskProps) {
     >
       {asked.problem && <ProblemAlert problem={asked.problem} />}
       <RequestNext request={request} focus={answer.ref} />
-      {request.subject === 'requester' && request.state === 'received' && (
-        <Suspense>
-          <RequestConnection request={request} />
-        </Suspense>
-      )}
+      {request.subject === 'requester' && request.state === 'received' && <RequestConnection request={request} />}
       <div className="@container grid gap-6">
         <div className="grid gap-6 @4xl:grid-cols-[minmax(0,2fr)_minmax(0,3fr)]">
           {request.statement !== null && (
@@ -110,30 +99,20 @@ export function RequestDesk({ initial, me, minders }: RequestDeskProps) {
             </Section>
           )}
           {partsByHand(request).includes('rectification') && request.participant_id === null && (
-            <Suspense>
-              <CorrectionDesk
-                request={request}
-                onCorrected={(title) => setCorrected((known) => [...new Set([...known, title])])}
-                onAnswer={() => begin('complete')}
-              />
-            </Suspense>
+            <CorrectionDesk
+              request={request}
+              onCorrected={(title) => setCorrected((known) => [...new Set([...known, title])])}
+              onAnswer={() => begin('complete')}
+            />
           )}
         </div>
       </div>
       <Section id="parts" title={t('parts.title')}>
-        <Suspense>
-          <AdminRequestParts request={request} />
-        </Suspense>
+        <AdminRequestParts request={request} />
       </Section>
-      {request.kinds.includes('erasure') && (
-        <Suspense>
-          <RequestErasure request={request} />
-        </Suspense>
-      )}
+      {request.kinds.includes('erasure') && <RequestErasure request={request} />}
       {request.channel === 'form' && request.subject !== 'requester' && request.state === 'received' && (
-        <Suspense>
-          <RequestDisconnection request={request} />
-        </Suspense>
+        <RequestDisconnection request={request} />
       )}
       <Section id="timeline" title={t('timeline.title')}>
         <RequestTimeline request={request} canComment={acts.includes('comment')} />

@@ -26,6 +26,16 @@ const DuePicture = dynamic(() => import('./due-picture.tsx').then(({ DuePicture:
 })
 const bulkDialog = () => import('./bulk-dialog.tsx')
 const bulkResult = () => import('./bulk-result.tsx')
+/** A ref that loads the code of a request's page when the pointer or the focus reaches the list, so that nothing on that page moves. */
+function preloadWhenNear(list: HTMLElement | null) {
+  const reached = new AbortController()
+  const preload = () => {
+    reached.abort()
+    import('./request-later.tsx').then(({ preloadRequest }) => preloadRequest()).catch(() => {})
+  }
+  for (const event of ['pointerover', 'focusin']) list?.addEventListener(event, preload, { signal: reached.signal })
+  return () => reached.abort()
+}
 const noWords: BulkWords = { text: '', dropCopies: false }
 
 interface RequestQueueProps {
@@ -88,7 +98,7 @@ export function RequestQueue({ initial, initialFilters, me, minders }: RequestQu
   ])
 
   return (
-    <div className="grid grid-cols-[minmax(0,1fr)] gap-4">
+    <div className="grid grid-cols-[minmax(0,1fr)] gap-4" ref={preloadWhenNear}>
       {rows.length > 1 && filters.open !== 'false' && <DuePicture requests={rows} />}
       {bulk.result && shown && <shown.BulkResultView result={bulk.result} close={bulk.close} />}
       {bulk.problem && !asking && <ProblemAlert problem={bulk.problem} />}
