@@ -399,7 +399,6 @@ test.each([
   'cell 1024 2048 4096',
   'CEP 01310-100',
   'offset 13800138000',
-  'IBAN: GB29 NWBK 6016 1331 9268 19',
 ])('%j has nothing certain', (text) => {
   expect(scan(text).filter(({ confidence }) => confidence === undefined)).toEqual([])
 })
