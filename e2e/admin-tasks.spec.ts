@@ -235,7 +235,7 @@ test('an admin checks one receipt', async ({ browser, request }) => {
   })
 })
 
-test('a search without results says so and keeps the focus in its field', async ({ browser }) => {
+test('a search without results reports this and keeps the focus in its field', async ({ browser }) => {
   await asAdmin(browser, async (admin) => {
     const { page } = admin
     await admin.open('Requests', 'Privacy requests')

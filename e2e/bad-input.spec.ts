@@ -61,7 +61,7 @@ test('a form keeps everything that was typed when the session ends, also after a
   await context.close()
 })
 
-test('the page of an erased unit says so, and shows the receipt only to its owner', async ({ browser }) => {
+test('the page of an erased unit reports the erasure, and shows the receipt only to its owner', async ({ browser }) => {
   const session = await sessionOf('mara@example.org')
   const api = await requestContext(session)
   const [unit] = Units.parse(

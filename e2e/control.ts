@@ -5,19 +5,19 @@ export interface BrowserInstallation {
   origin: string
   /** The password of all demo people. */
   password: string
-  /** Sends an order that no user can. */
+  /** Sends an order that no user can send. */
   ask(order: Order): Promise<unknown>
 }
 let chosen: BrowserInstallation | undefined
-/** Selects another installation than that of the journeys. */
+/** Selects another installation than the default one of the browser tests. */
 export const setInstallation = (installation: BrowserInstallation): void => {
   chosen = installation
 }
-/** The selected installation. By default that of the journeys. */
+/** The selected installation; by default the one of the browser tests. */
 export const browserInstallation = (): BrowserInstallation =>
   chosen ?? { origin, password: readCredentials().password, ask: orderAt(controlPort) }
 
-/** Orders of the journeys to the installation that no user can give. */
+/** Orders that browser tests send to the installation and that no user can send. */
 export const Order = z.discriminatedUnion('do', [
   z.strictObject({ do: z.literal('advance'), milliseconds: z.number().positive() }),
   z.strictObject({ do: z.literal('work') }),

@@ -78,7 +78,7 @@ test(`pages keep their heading and offer what helps when their queries fail (KP_
   }
 })
 
-test('a query that failed is asked again by its button, and the page then shows its data', async ({ browser }) => {
+test('the button of a failed query sends it again, and the page then shows its data', async ({ browser }) => {
   const context = await browser.newContext({ storageState: await sessionOf(people.person) })
   const page = await context.newPage()
   await page.route('**/api/privacy/readers', (route) => route.fulfill(failures['a service that is down'].answer))
@@ -95,7 +95,7 @@ test('a query that failed is asked again by its button, and the page then shows 
   await context.close()
 })
 
-test('a page that the server could not render says so, and “Try again” shows it when the cause is gone', async ({
+test('a page that the server could not render shows an error, and “Try again” shows the page when the cause is fixed', async ({
   browser,
 }) => {
   const context = await browser.newContext({ storageState: await sessionOf(people.admin) })

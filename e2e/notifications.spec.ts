@@ -11,7 +11,7 @@ const opened = async (browser: Browser) => {
   return context.newPage()
 }
 
-test('notifications lead to what they are about, and are read on every device', async ({ browser }) => {
+test('notifications link to their subjects, and are marked as read on every device', async ({ browser }) => {
   const [page, other] = [await opened(browser), await opened(browser)]
   const complaints = complaintsOf(page)
   await page.goto('/admin/holds')
@@ -67,7 +67,7 @@ test('a saved view is there in another browser, and its link opens it', async ({
   await other.context().close()
 })
 
-test('the overview tells how to set up emails, and sends a test email', async ({ browser }) => {
+test('the overview explains how to set up emails, and sends a test email', async ({ browser }) => {
   const page = await opened(browser)
   await page.goto('/overview')
   await alive(page)

@@ -117,7 +117,7 @@ test('a stranger sends a request with the keyboard of a phone, confirms it, and 
   await context.close()
 })
 
-test('a wrong or missing link says so, and an unknown address gets the same answer', async ({ page }) => {
+test('a wrong or missing link shows an error, and an unknown address gets the same answer', async ({ page }) => {
   await page.goto('/request/status#wrong')
   await expect(page.getByText('This link has expired or is invalid')).toBeVisible()
   await alive(page)

@@ -42,7 +42,7 @@ function expected(page: PageEntry & { name: PageName }, who: Somebody): string {
 }
 
 for (const who of everybody)
-  test(`every page opened by ${who === 'nobody' ? 'nobody in particular' : who} returns the status of the list`, async () => {
+  test(`every page opened by ${who === 'nobody' ? 'an anonymous reader' : who} returns the status of the list`, async () => {
     const api = await requestContext(sessions[who])
     const told: Record<string, string> = {}
     for (const page of pages) {

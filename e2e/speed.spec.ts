@@ -26,7 +26,7 @@ test(`no page loads more than ${most.scripts / 1024} KiB of scripts in its first
   expect(sizes.filter(({ bytes }) => bytes > most.scripts)).toEqual([])
 })
 
-test('the icon is also served under the name that browsers ask for by themselves', async ({ request }) => {
+test('the icon is also served at the address that browsers request by default', async ({ request }) => {
   const answer = await request.get(`${origin}/favicon.ico`)
   expect(answer.status()).toBe(200)
   expect(answer.headers()['content-type']).toContain('image/svg+xml')

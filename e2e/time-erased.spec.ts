@@ -98,7 +98,7 @@ test('a person erased in the console cannot be found after the grace period, and
     await neighbour.dispose()
     await admin.dispose()
   })
-  await test.step('an admin finds the deletion by its receipt, and learns that the name is gone', async () => {
+  await test.step('an admin finds the deletion by its receipt, and sees that the name was deleted', async () => {
     const admin = await browser.newContext({ storageState: await sessionOf(people.admin) })
     const desk = await admin.newPage()
     await desk.goto(`/admin/erasures?q=${encodeURIComponent(leaving)}`)

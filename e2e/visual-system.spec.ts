@@ -99,7 +99,7 @@ for (const area of ['public', 'you', 'admin'] as const) {
   })
 }
 
-test('a clicked link is marked at once, and a bar shows while the next page loads', async ({ browser }) => {
+test('a clicked link is marked immediately, and a bar shows while the next page loads', async ({ browser }) => {
   const page = await opened(browser, 'admin')
   await page.goto('/admin/requests')
   await alive(page)

@@ -73,7 +73,9 @@ test('the requester cancels an erasure that waits for a store, and retries anoth
   await context.close()
 })
 
-test('the owner decides about a thread that cannot be rewritten, and the receipt says so', async ({ browser }) => {
+test('the owner decides about a thread that cannot be rewritten, and the receipt states the decision', async ({
+  browser,
+}) => {
   const context = await browser.newContext({ storageState: await sessionOf(people.person) })
   const page = await context.newPage()
   const complaints = complaintsOf(page)

@@ -20,7 +20,7 @@ async function deletionOf(email: string, password = readCredentials().password):
 }
 const places = (page: Page) => page.getByRole('list', { name: 'Places with data' }).getByRole('listitem')
 
-test('a deletion that waits for a store says so in every tab, after a reload and a lost connection, and ends in the receipt', async ({
+test('a deletion that waits for a store shows this in every tab, after a reload and a lost connection, and ends with the receipt', async ({
   browser,
 }) => {
   const context = await browser.newContext({ baseURL: origin })
@@ -139,7 +139,7 @@ test('a page that slept while its deletion waited shows the present state when i
   }
 })
 
-test('a legal hold that is set while the confirmation is open keeps the data, and the page says so', async ({
+test('a legal hold that is set while the confirmation is open keeps the data, and the page reports the hold', async ({
   browser,
 }) => {
   const email = 'ivo@example.org'

@@ -16,7 +16,7 @@ import { ReaderTable } from './reader-table.tsx'
 export type PersonData = Output<typeof readPerson>['data']
 type Requests = Output<typeof listAllRequests>
 
-/** Rows of a list that are shown at once; the others are folded. */
+/** Rows of a list that are shown immediately; the others are collapsed. */
 const shownRows = 5
 
 /** A list of which only the first rows are open. `list` renders some of the rows. */

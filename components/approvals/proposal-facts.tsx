@@ -70,7 +70,7 @@ export function ProposalFacts({ facts }: { facts: NonNullable<Proposal['facts']>
     if (value !== null && value !== undefined) return named(name, value)
     return t(/_(now|next)$/.test(name) ? 'forEver' : 'none')
   }
-  // An empty value says something only about a period. That an account is not deactivated needs no line.
+  // An empty value is shown only for a period, where it means "forever". `is_closed: false` is not shown.
   const isTold = (name: FactName) =>
     name in facts &&
     !(name === 'is_closed' && facts[name] === false) &&

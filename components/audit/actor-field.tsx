@@ -16,7 +16,7 @@ interface ActorFieldProps {
   error: string | undefined
 }
 
-/** A person or agent by name, email address or id. The last proposal takes the text as an id, for deleted people and agents. */
+/** A person or agent by name, email address or id. The last suggestion takes the text as an id, for deleted people and agents. */
 export function ActorField({ label, value, onChange, isResource = false, error }: ActorFieldProps) {
   const t = useTranslations('audit.filters')
   const options = useActors(value, isResource)

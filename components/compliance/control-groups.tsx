@@ -6,7 +6,7 @@ import { type Result, resultOrder } from './result-tag.tsx'
 
 const folded: readonly Result[] = ['holds', 'not_applicable']
 
-/** All controls by result: problems open, the rest folded. */
+/** All controls by result: problems expanded, the rest collapsed. */
 export function ControlGroups({ controls, role }: { controls: readonly LineView[]; role: Role }) {
   const t = useTranslations('compliance')
   const groups = resultOrder.flatMap((result) => {

@@ -19,7 +19,7 @@ const CheckList = ({ checks, role, showsState }: ChecksProps & { showsState: boo
   )
 }
 
-/** Checks that do not explain the result of the control, folded below those that do. */
+/** Checks that do not explain the result of the control, collapsed below those that do. */
 function OtherChecks({ checks, role }: ChecksProps) {
   const t = useTranslations('compliance')
   return (

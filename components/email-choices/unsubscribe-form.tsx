@@ -12,7 +12,7 @@ import { unsubscribeAt, unsubscriptionAt } from './endpoints.ts'
 
 const problemOf = (error: unknown) => (error instanceof RequestRefused ? error.problem : undefined)
 
-/** Says which emails the link turns off, and does so when the person presses the button. */
+/** States which emails the link turns off, and turns them off when the person presses the button. */
 export function UnsubscribeForm() {
   const t = useTranslations('emails')
   const [token, setToken] = useState<string>()

@@ -34,7 +34,7 @@ it('the number of a place and its bar show the same value while records are dele
   expect(markup).toContain('Deleting')
 })
 
-it('the places of an erasure that has ended show its result at once', () => {
+it('the places of an erasure that has ended show its result immediately', () => {
   const markup = markupOf([place({ remaining: 0, found_again: 0 })], { isOver: true })
   expect(markup).toMatch(/>0<\/span>.*of 3 left/)
   expect(barOf(markup)).toContain('value="0" max="3"')

@@ -75,7 +75,7 @@ function useLostConnection(onLost: () => void): void {
   }, [client, onLost])
 }
 
-/** Whether the server cannot be reached, or answers again since a few seconds; `look` checks it now. */
+/** Whether the server is unreachable, or became reachable again a few seconds ago; `look` checks it now. */
 function useConnection() {
   const client = useQueryClient()
   const router = useRouter()

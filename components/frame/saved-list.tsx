@@ -25,7 +25,7 @@ const listAt: Endpoint<typeof listSearches> = { method: 'get', path }
 const saveAt: Endpoint<typeof saveSearch> = { method: 'post', path }
 const deleteAt: Endpoint<typeof deleteSearch> = { method: 'delete', path: '/api/audit/searches/{id}' }
 
-/** The saved filters of a page with their links, and a field to save the present ones. */
+/** The saved filters of a page with their links, and a field to save the current ones. */
 export function SavedList({ page, search, onLeave }: { page: SavedPage; search: string; onLeave: () => void }) {
   const t = useTranslations('frame.saved')
   const list = useApiQuery(listAt, { query: { page } })

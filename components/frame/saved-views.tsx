@@ -10,7 +10,7 @@ import type { SavedPage } from '#lib/domains/audit/rules.ts'
 
 const savedList = () => import('./saved-list.tsx')
 
-/** The saved filters of a page, with links to share. `search`: the present filters as a query string, without `?`. */
+/** The saved filters of a page, with links to share. `search`: the current filters as a query string, without `?`. */
 export function SavedViews({ page, search }: { page: SavedPage; search: string }) {
   const t = useTranslations('frame.saved')
   const [isOpen, setOpen] = useState(false)

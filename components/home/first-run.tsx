@@ -12,7 +12,7 @@ import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { Secret } from '#components/ui/secret.tsx'
 import { PlainLink, TextLink } from '#components/ui/text-link.tsx'
 
-/** Milliseconds between two looks for the first contribution. */
+/** Milliseconds between two polls for the first contribution. */
 const pause = 3_000
 
 /** A unit of the sample data. Private, so that it reaches nobody else. */

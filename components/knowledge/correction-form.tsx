@@ -31,7 +31,7 @@ import {
   unitAt,
 } from './knowledge.ts'
 
-/** On a page of another record: what happens after a correction, and instead of one. */
+/** For a form within the page of another record: what to do after a correction is saved or cancelled. */
 export interface WithinPage {
   saved: () => void
   cancel: () => void

@@ -144,7 +144,7 @@ export type UnderReceipt = 'signed' | 'signed_held' | 'under_way' | 'held' | und
 
 /**
  * The state of an erasure for people who cannot query it, because their session has ended or the request no longer names anybody. Only the
- * receipt id is known. If no erasure began under it, the erasure may have been called off.
+ * receipt id is known. If no erasure began under it, the erasure may have been cancelled.
  */
 export function agentsNotYetFiled(receipt: UnderReceipt, until: string | undefined, now: Date): FiledDeletionStatus {
   switch (receipt) {

@@ -438,7 +438,7 @@ const soon = 2_000
 const later = 15_000
 /** After this time the page asks less often. */
 const patience = 120_000
-/** Milliseconds between two looks at the clock, and the gap that means that the device slept. */
+/** Milliseconds between two readings of the clock, and the gap between them that means that the device slept. */
 const beat = 2_000
 const asleep = 20_000
 /** Milliseconds for which the result stays visible before the receipt replaces it. */

@@ -10,11 +10,11 @@ import { ErasureNotice } from './erasure-notice.tsx'
 
 interface CancelledErasure {
   erasure: ErasureAhead
-  /** The page on which the erasure was called off; the confirmation disappears on the next page. */
+  /** The page on which the erasure was cancelled; the confirmation disappears on the next page. */
   path: string
 }
 
-/** Shown on every page to the person concerned: what is erased, when, and how to call it off. */
+/** Shown on every page to the person concerned: what is erased, when, and how to cancel it. */
 export function ErasureBanner({ ahead }: { ahead: ErasuresAhead }) {
   const t = useTranslations('erasure')
   const path = usePathname()

@@ -132,7 +132,7 @@ function RecordTypes({ stores }: Pick<Receipt, 'stores'>) {
   )
 }
 
-/** The totals of each store with records; the details of each record type are folded. */
+/** The totals of each store with records; the details of each record type are collapsed. */
 function ReceiptStores({ stores }: Pick<Receipt, 'stores'>) {
   const t = useTranslations('receipt')
   const names = useDataNames()

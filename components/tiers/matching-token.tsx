@@ -8,7 +8,7 @@ import { FactList } from '#components/ui/facts.tsx'
 import { Time } from '#components/ui/time.tsx'
 import type { MatchingToken } from './endpoints.ts'
 
-/** The token that a revocation by prefix ends, and what ends with it. */
+/** The token that a revocation by prefix revokes, and the tokens that are revoked with it. */
 export function MatchingTokenCard({ token }: { token: MatchingToken }) {
   const t = useTranslations('tiers')
   const words = useTranslations('tokens')

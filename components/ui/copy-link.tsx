@@ -5,7 +5,7 @@ import { useTranslations } from 'next-intl'
 import { useEffect, useState } from 'react'
 import { Button } from './button.tsx'
 
-/** Copies the address of a page of this installation; of the present one without a path. */
+/** Copies the address of a page of this installation; of the current one without a path. */
 function useLinkCopy(path: string | undefined) {
   const [isCopied, setCopied] = useState(false)
   useEffect(() => {

@@ -7,9 +7,9 @@ import { useRegionTitle } from './region-words.ts'
 interface RegionSelectProps extends Pick<ComponentProps<typeof Select>, 'label' | 'hint'> {
   /** Empty for no limit. */
   value: string
-  /** The regions that can be chosen. The present one is always added. */
+  /** The regions that can be chosen. The current one is always added. */
   regions: readonly string[]
-  /** The title of no limit, where it is not "Any region". */
+  /** The title of the option without a limit; "Any region" by default. */
   anywhere?: string
   present?: string | null
   onChange: (region: string) => void

@@ -245,7 +245,7 @@ interface TableRowProps<Row> {
 }
 const minWidths = { short: 'as-table:min-w-20', medium: 'as-table:min-w-36', long: 'as-table:min-w-64' }
 
-/** A row of a table. On a phone it is a block: the name with what stands beside it, then the other facts in as few lines as they need. */
+/** A row of a table. On a phone it is a block: the name with the facts beside it, then the other facts in as few lines as possible. */
 function TableRow<Row>({
   row,
   id,

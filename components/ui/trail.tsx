@@ -25,7 +25,7 @@ const watch = (watcher: () => void) => {
   }
 }
 
-/** The pages above the present one, as it names them; empty while it loads. */
+/** The pages above the current one, as it names them; empty while it loads. */
 export const useTrail = (): readonly Breadcrumb[] =>
   useSyncExternalStore(
     watch,

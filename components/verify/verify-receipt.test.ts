@@ -31,7 +31,7 @@ describe('verifyReceiptText with the attestation of a complete reading', () => {
     expect(await verify(attestation, 'no keys')).toMatchObject({ kind: 'noKeys' })
   })
 
-  it('rejects the signature of another kind of statement, and a text that is none', async () => {
+  it('rejects the signature of another kind of statement, and a text that is not a statement', async () => {
     for (const type of ['deletion-receipt', 'complete-reading'])
       expect(await verify(await ours.sign({}, type))).toMatchObject({ kind: 'bad_signature' })
     const { jws: _, ...unsigned } = await ours.sign()
