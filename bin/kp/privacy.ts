@@ -33,7 +33,7 @@ async function showInventory(
   terminal.document(body)
   const shown = options.all ? body.data : body.data.filter(({ count }) => count > 0)
   terminal.table(
-    ['WHERE', 'WHAT', 'HOW MANY', 'SINCE', 'UNTIL', 'WHY', 'ON WHICH BASIS'],
+    ['STORE', 'DATA', 'RECORDS', 'SINCE', 'RETAINED UNTIL', 'PURPOSE', 'LEGAL BASIS'],
     shown.map((one) => [
       one.store,
       one.what,
@@ -57,7 +57,7 @@ async function showPlan({ call, terminal }: CommandActor, options: AgentOption):
   terminal.document(body)
   const { holdings, total, retained } = body.data
   terminal.table(
-    ['WHERE', 'WHAT', 'DELETED OR PSEUDONYMIZED', 'HELD BY LAW'],
+    ['STORE', 'DATA', 'DELETED OR PSEUDONYMIZED', 'UNDER LEGAL HOLD'],
     holdings
       .filter(({ count, held }) => count > 0 || held.length > 0)
       .map((one) => [
