@@ -1,3 +1,5 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import en from '../messages/en.ts'
 import glossary from '../messages/glossary.json' with { type: 'json' }
@@ -28,5 +30,18 @@ test.each(languages)('messages in %s use the terms of the glossary', (language, 
           .map((word) => `${key}: "${word}" instead of "${term}"`),
       ),
     )
+  expect(found).toEqual([])
+})
+
+test('guides in Chinese use the terms of the glossary', () => {
+  const root = join(import.meta.dirname, '..')
+  const guides = globSync('docs/zh/*.md', { cwd: root })
+  const found = guides.flatMap((file) => {
+    const text = readFileSync(join(root, file), 'utf8')
+    return avoided('zh').flatMap(({ term, words }) =>
+      words.filter((word) => text.includes(word)).map((word) => `${file}: "${word}" instead of "${term}"`),
+    )
+  })
+  expect(guides).not.toEqual([])
   expect(found).toEqual([])
 })
