@@ -26,7 +26,7 @@ export const replyTemplates: Record<TemplateAct, readonly ReplyTemplate[]> = {
       },
       zh: {
         title: '未找到数据',
-        text: '我们已在[系统]中检索您的邮箱地址和[其他信息]，没有找到与您有关的数据。',
+        text: '我们已在[系统]中搜索您的邮箱地址和[其他信息]，没有找到与您有关的数据。',
       },
     },
     {
