@@ -94,7 +94,7 @@ async function listAccounts(session: CommandSession): Promise<void> {
     total: accounts.length,
   })
   terminal.table(
-    ['EMAIL', 'ROLE', 'ACCOUNT', 'ORGANIZATION', 'CREATED'],
+    ['E-MAIL', 'ROLE', 'ACCOUNT', 'ORGANISATION', 'MADE'],
     accounts.map((one) => [one.email, one.role, one.accountId, one.organisationId, one.createdAt.toISOString()]),
   )
 }

@@ -208,7 +208,7 @@ async function pending(asking: CommandActor, named: string | undefined): Promise
   const { body } = await asking.call(readDeltas, { params: { id }, query: { limit: 100 } })
   terminal.document(body)
   terminal.table(
-    ['NUMBER', 'ACTION', 'SHARE', 'FROM', 'CONTENT'],
+    ['NUMBER', 'DO', 'SHARE', 'FROM', 'WHAT'],
     body.data.map((one) => [
       String(one.seq),
       one.action,

@@ -28,7 +28,7 @@ async function list(session: CommandSession): Promise<void> {
   const state = (isLost: boolean, isRetired: boolean) =>
     isLost ? 'lost: sealed with another secret' : isRetired ? 'retired' : 'in use'
   terminal.table(
-    ['PURPOSE', 'KEY', 'CREATED', 'STATE'],
+    ['FOR', 'KEY', 'MADE', 'STATE'],
     keys.map((key) => [key.kind, key.id, key.createdAt.toISOString(), state(key.isLost, key.retiredAt !== null)]),
   )
   if (keys.length === 0) terminal.note('No keys exist yet. Each key is created when it is first needed.')

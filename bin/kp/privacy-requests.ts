@@ -182,9 +182,9 @@ export async function showOwnRequest(asking: CommandActor, id: string, { wait }:
       `  ${one.at}  ${one.by}: ${one.event}${one.to ? ` → ${one.to}` : ''}${one.note ? `: ${one.note}` : ''}`,
     )
   if (!data.erasure) return
-  terminal.line(terminal.bold('Erasure by data source:'))
+  terminal.line(terminal.bold('Erasure, place by place:'))
   terminal.table(
-    ['DATA SOURCE', 'STORE', 'STATE', 'PLANNED', 'ERASED', 'REMAINING'],
+    ['HOLDER', 'WHERE', 'STATE', 'PLANNED', 'ERASED', 'LEFT'],
     data.erasure.steps.map((one) => [
       one.holder,
       one.store,

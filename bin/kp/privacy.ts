@@ -33,7 +33,7 @@ async function showInventory(
   terminal.document(body)
   const shown = options.all ? body.data : body.data.filter(({ count }) => count > 0)
   terminal.table(
-    ['STORE', 'DATA', 'RECORDS', 'SINCE', 'RETAINED UNTIL', 'PURPOSE', 'LEGAL BASIS'],
+    ['WHERE', 'WHAT', 'HOW MANY', 'SINCE', 'UNTIL', 'WHY', 'ON WHICH BASIS'],
     shown.map((one) => [
       one.store,
       one.what,
@@ -57,7 +57,7 @@ async function showPlan({ call, terminal }: CommandActor, options: AgentOption):
   terminal.document(body)
   const { holdings, total, retained } = body.data
   terminal.table(
-    ['STORE', 'DATA', 'DELETED OR PSEUDONYMIZED', 'UNDER LEGAL HOLD'],
+    ['WHERE', 'WHAT', 'DELETED OR PSEUDONYMIZED', 'HELD BY LAW'],
     holdings
       .filter(({ count, held }) => count > 0 || held.length > 0)
       .map((one) => [
