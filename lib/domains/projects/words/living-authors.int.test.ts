@@ -67,6 +67,43 @@ it.each([
   expect(explained).toBe(all)
 })
 
+const otherScripts = [
+  ['Russian', 'Мой новый адрес улица Ленина дом пять возле ёлки'],
+  ['Greek', 'η νέα διεύθυνσή μου είναι οδός Ακαδημίας δίπλα στους κήπους'],
+  ['Arabic', 'أصبت بالحمى منذ أن احترق بيتنا القديم في شارع الزيتون'],
+  ['Hebrew', 'הכתובת החדשה שלי היא רחוב הזית ליד הגן הגדול'],
+  ['Hindi', 'मेरा नया पता लाल किले के पास वाली पुरानी गली है'],
+  ['Armenian', 'իմ նոր հասցեն գտնվում է հին այգու և դպրոցի միջև'],
+  ['Georgian', 'ჩემი ახალი მისამართი არის ძველი ბაღის და სკოლის შორის'],
+] as const
+it.each(otherScripts)(
+  'explained returns no run of a sentence in %s that no author of another project wrote',
+  async (_, text) => {
+    for (const content of ['ok', 'please water the tomatoes', text.split(' ').toReversed().join(' ')])
+      await write(other, content)
+    const { explained, all } = await explainedOf(text)
+    expect(all).toBeGreaterThan(2)
+    expect(explained).toBe(0)
+  },
+)
+
+it.each(
+  otherScripts.flatMap(([script, text]) => [
+    [script, 'equal', text, text],
+    [script, 'upper-case', text, text.toUpperCase()],
+    [script, 'decomposed', text, text.normalize('NFD')],
+  ]),
+)(
+  'explained returns all runs of a sentence in %s when a message of another project contains it %s',
+  async (_, _form, text, written) => {
+    const ending = ` ${newId('w').slice(-8).toLowerCase()}`
+    await write(other, written + ending)
+    const { explained, all } = await explainedOf(text + ending)
+    expect(all).toBeGreaterThan(2)
+    expect(explained).toBe(all)
+  },
+)
+
 it('explained returns only the runs that another author wrote', async () => {
   const [first, second] = ['one two three four five six seven', 'eight nine ten eleven twelve thirteen fourteen']
   await write(other, first)
@@ -108,4 +145,5 @@ it('haveWritten returns whether an author of another project wrote six words of 
   await write(other, 'please water the tomatoes on the balcony every second evening')
   expect(await living.haveWritten('user: please water the tomatoes on the balcony')).toBe(true)
   expect(await living.haveWritten('a paraphrase that no person in the installation ever wrote')).toBe(false)
+  expect(await living.haveWritten('этого никто и никогда не писал в этой установке')).toBe(false)
 })

@@ -3,7 +3,7 @@ import type { ErasedRunMatch } from '#lib/kernel/data-source.ts'
 import { preferIndexes } from '#lib/stores/postgres/personal-tables.ts'
 import { viewsOf } from '#lib/text/views.ts'
 import { endOfRun, tokenize } from '#lib/text/words.ts'
-import { mergeSpans } from './fingerprints.ts'
+import { mergeSpans, occurrences } from './fingerprints.ts'
 import { namesElsewhere, textsElsewhere } from './repository.ts'
 
 /** Maximum number of patterns in one statement. */
@@ -17,18 +17,36 @@ const maxTexts = 3
 const between = String.raw`(\W|_|<[^<>]*>|&#?\w{2,8};|%\w\w|\\[nrt])*`
 const plain = /^[a-z0-9]$/i
 const wide = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}]$/u
-/** A database may fold other letters differently: they match any one to three characters. */
+const latin = /^\p{Script=Latin}$/u
+const letter = /^\p{L}$/u
+/** A letter in both cases, without its marks too, and with up to two marks after it. A database may fold such letters differently or not at all. */
+function patternOfLetter(given: string): string {
+  const cases = [given, given.toLowerCase(), given.toUpperCase(), given.toUpperCase().toLowerCase()]
+  const finalSigma = cases.includes('\u03c3') ? ['\u03c2'] : []
+  const forms = [...cases, ...finalSigma]
+    .flatMap((one) => [one, one.normalize('NFD')])
+    .map((one) => Array.from(one)[0] ?? '')
+  return `[${[...new Set(forms)].join('')}].{0,2}`
+}
+/**
+ * The found texts are compared word by word, so a pattern may match too much. It must not match any text, because a query returns few:
+ * letters of Latin with marks match any characters, as Latin words have other letters.
+ */
 const patternOfWord = (word: string): string =>
-  Array.from(word, (one) => (plain.test(one) || wide.test(one) ? one : '.{0,3}')).join('')
+  Array.from(word, (one) => {
+    if (plain.test(one) || wide.test(one)) return one
+    return letter.test(one) && !latin.test(one) ? patternOfLetter(one) : '.{0,3}'
+  }).join('')
 /** Maximum number of words in a pattern. A text that begins alike is compared completely. */
 const maxWords = 30
 /** Fewer words may be a name, which a participant of another project has too. */
 const maxNameWords = 5
 /** Matches no text. */
 const nothing = '$.^'
+const unescaped = (text: string): string => text.replace(/\\[bfnrt]/g, '  ')
 /** A regular expression of PostgreSQL that finds the first words of a text, whatever separates them. */
 const patternOf = (given: string): string => {
-  const text = given.replace(/\\[bfnrt]/g, '  ')
+  const text = unescaped(given)
   return tokenize(text)
     .slice(0, maxWords)
     .map(({ start, end }) => patternOfWord(text.slice(start, end).normalize('NFKC')))
@@ -95,8 +113,9 @@ export function livingAuthors({ within, projects, now, erasedIds, runsIn }: Livi
       for (const { n, text } of await textsWith(some)) {
         for (const { run } of runsIn(text)) known.set(run, true)
         const piece = sought.get(some[n] ?? '')
-        // The pattern has every word of a short piece, whatever encoding is between the words.
-        if (piece && tokenize(piece.text).length <= maxWords) for (const run of piece.runs) known.set(run, true)
+        // The pattern matches texts with other words too.
+        if (piece?.runs.some((run) => !known.get(run)) && occurrences(text, unescaped(piece.text)).length > 0)
+          for (const run of piece.runs) known.set(run, true)
       }
     }
   }
@@ -122,7 +141,9 @@ export function livingAuthors({ within, projects, now, erasedIds, runsIn }: Livi
       const runs = runTexts(text)
       const step = Math.max(1, Math.ceil(runs.length / perStatement))
       const sampled = runs.filter((_, at) => at % step === 0)
-      return tokenize(text).length > 2 && (await textsWith(sampled.map(patternOf))).length > 0
+      if (tokenize(text).length <= 2) return false
+      const found = await textsWith(sampled.map(patternOf))
+      return found.some((one) => occurrences(one.text, unescaped(sampled[one.n] ?? '')).length > 0)
     },
   }
 }
