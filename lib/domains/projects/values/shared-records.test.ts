@@ -307,3 +307,8 @@ it('withoutErasedRecords leaves no data of an erased person, and every byte of t
   )
   expect(cut).toBeGreaterThan(100)
 })
+
+it('reads NDJSON with many blank lines in linear time', () => {
+  const text = [json(own), '\n'.repeat(900_000), json(their)].join('\n')
+  expect(rest(text)).toContain(json(their))
+})

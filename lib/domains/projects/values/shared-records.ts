@@ -249,7 +249,7 @@ function recordsOfLines(text: string): SharedRecords | undefined {
   for (let start = 0; start < text.length; ) {
     const at = text.indexOf('\n', start)
     const end = at < 0 ? text.length : at + 1
-    const value = startOfJson(text, start)
+    const value = startOfJson(text, start, end)
     if (value < end) {
       if (text[value] !== '{' || !isJsonUntil(text, value, end) || records.length >= maxRecords) return undefined
       records.push({ start, end, ...scalarsOf(text, value, end) })
@@ -269,16 +269,16 @@ function recordsOfLines(text: string): SharedRecords | undefined {
   return { records, around: [], without }
 }
 
-const blank = /[ \t\r\n]*/y
-function startOfJson(text: string, from: number): number {
-  blank.lastIndex = from
-  blank.test(text)
-  return blank.lastIndex
+/** The first character that is not blank; `end` if there is none before it. */
+function startOfJson(text: string, from: number, end: number): number {
+  let at = from
+  while (at < end && ' \t\r\n'.includes(text[at] ?? '')) at++
+  return at
 }
 /** Whether a value of JSON begins at `start`, with nothing but blanks from its end to `end`. */
 function isJsonUntil(text: string, start: number, end: number): boolean {
   const after = endOfJson(text, start, end)
-  return after > start && startOfJson(text, after) >= end
+  return after > start && startOfJson(text, after, end) >= end
 }
 
 /**
@@ -287,7 +287,7 @@ function isJsonUntil(text: string, start: number, end: number): boolean {
  */
 export function sharedRecordsOf(text: string): SharedRecords | undefined {
   if (text.length > longest) return undefined
-  const start = startOfJson(text, 0)
+  const start = startOfJson(text, 0, text.length)
   if (!isOpening(text[start])) return undefined
   try {
     if (!isJsonUntil(text, start, text.length)) return text[start] === '{' ? recordsOfLines(text) : undefined
