@@ -82,6 +82,21 @@ describe.skipIf(!(await isRedisInstalled()))('a primary, a replica and three Sen
     await store.close()
   }, 180_000)
 
+  test('confirm is refused while most Sentinels do not list the replicas', async () => {
+    const store = redisCache(url)
+    const allow = (sign: '+' | '-') =>
+      Promise.all(sentinels.slice(1).map((one) => ask(one, 'ACL', 'SETUSER', 'default', `${sign}sentinel|replicas`)))
+    await store.confirm()
+    await allow('-')
+    try {
+      await expect(store.confirm()).rejects.toMatchObject({ code: 'unavailable' })
+    } finally {
+      await allow('+')
+    }
+    await vi.waitFor(() => store.confirm(), patience)
+    await store.close()
+  }, 180_000)
+
   test('a search writes nothing until it is confirmed', async () => {
     const store = redisCache(url)
     await store.set('kept', 'a somebody', about)

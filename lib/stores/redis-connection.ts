@@ -84,7 +84,7 @@ async function primaryOf(sentinels: Sentinels, patience: number): Promise<Server
   throw new NoPrimary('most Sentinels do not name the same primary')
 }
 
-/** The largest number of replicas that a Sentinel considers up: it could promote any of them. */
+/** The largest number of replicas that a Sentinel considers up: it could promote any of them. @throws NoPrimary unless most Sentinels answer */
 async function replicasOf(sentinels: Sentinels, patience: number): Promise<number> {
   const counts = await askSentinels(sentinels, patience, async (send) => {
     const replicas = await send('SENTINEL', 'REPLICAS', sentinels.name)
@@ -93,7 +93,8 @@ async function replicasOf(sentinels: Sentinels, patience: number): Promise<numbe
       return !/down|disconnected/.test(fields[fields.indexOf('flags') + 1] ?? '')
     }).length
   })
-  return Math.max(0, ...counts)
+  if (counts.length * 2 <= sentinels.addresses.length) throw new NoPrimary('most Sentinels do not list the replicas')
+  return Math.max(...counts)
 }
 
 const isSame = (one: ServerAddress, other: ServerAddress): boolean => one.host === other.host && one.port === other.port
