@@ -16,7 +16,7 @@ export const problems = {
   cross_site: [403, 'The request came from another site', '请求来自其他网站'],
   misdirected: [421, 'This server does not serve this host', '此服务器不提供该域名的服务'],
   registration_closed: [403, 'Registration is closed', '注册已关闭'],
-  restricted: [403, 'Processing is restricted', '数据处理已受限'],
+  restricted: [403, 'Processing is restricted', '数据处理已限制'],
   paused: [403, 'The agent is paused', '智能体已暂停'],
   dead: [403, 'The agent is retired', '智能体已终止'],
   not_found: [404, 'Not found', '未找到'],

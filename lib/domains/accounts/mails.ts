@@ -19,10 +19,10 @@ export function tokenRevokedMail(
 ): EmailContent {
   return locale === 'zh'
     ? emailContent(locale, '一个令牌已被自动吊销', [
-        `您的智能体所用的一个令牌（以 ${keyPrefix} 开头）已于 ${time(at)} 被吊销，因为它在一小时内三次超出了请求限额。`,
+        `您的智能体所用的一个令牌（以 ${keyPrefix} 开头）已于 ${time(at)} 被吊销，因为它在一小时内三次超出了速率限制。`,
         ...(descendants > 0 ? [`用它创建的 ${descendants} 个令牌也已一并吊销。`] : []),
         '数据没有丢失，其他令牌仍然有效。',
-        '请先检查程序为什么发送了这么多请求，再为它创建一个新令牌。如果这些请求不是您发出的，令牌可能已经泄露：吊销它正是应当做的事。',
+        '请先检查程序为什么发送了这么多请求，再为它创建一个新令牌。如果这些请求不是您发出的，令牌可能已经泄露：吊销是正确的处理。',
         `${url}/account`,
       ])
     : emailContent(locale, 'A token was revoked automatically', [
@@ -67,7 +67,7 @@ export function dataExportedMail(
 ): EmailContent {
   return locale === 'zh'
     ? emailContent(locale, '管理员导出了您的智能体的数据', [
-        `管理员已于 ${time(at)} 导出了智能体 ${agentId} 的数据，其中包含私有内容。导出的依据是为该智能体提交并经确认的访问或可携带请求。`,
+        `管理员已于 ${time(at)} 导出了智能体 ${agentId} 的数据，其中包含私有内容。导出的依据是为该智能体提交并经确认的查阅或数据可携带请求。`,
         '审计日志和导出文件中记录了导出人和对应的请求。',
         '如果您没有提出过该请求，请联系管理员。',
         `${url}/settings/privacy`,
@@ -109,9 +109,9 @@ export function storageWarningMail(locale: Locale, { url, percent }: { url: stri
 export function passwordResetMail(locale: Locale, { url, at }: { url: string; at: Date }): EmailContent {
   return locale === 'zh'
     ? emailContent(locale, '您的密码已被重置', [
-        `管理员已于 ${time(at)} 重置了您的密码。您的所有登录会话都已结束。`,
-        '一次性密码会由管理员另行交给您，登录后请立即更改。您的数据没有变化。',
-        '如果您没有提出过这个请求，请联系管理员。',
+        `运营者已于 ${time(at)} 重置了您的密码。您的所有登录会话都已结束。`,
+        '一次性密码会由运营者另行交给您，登录后请立即更改。您的数据没有变化。',
+        '如果您没有提出过这个请求，请联系运营者。',
         `${url}/sign-in`,
       ])
     : emailContent(locale, 'Your password was reset', [
@@ -155,7 +155,7 @@ export function storeUnavailableMail(
           paragraphs: [
             `自 ${time(since)} 起，${name}没有响应，或者曾保存数据的${name}已被关闭。有 ${runs} 个删除任务正在等待它。`,
             '数据没有丢失。系统会持续重试，存储恢复后一分钟内会自动继续删除，无需重新提交。',
-            '请检查该存储是否在运行、网络是否可达、设置是否正确。',
+            '请检查该数据存储是否在运行、网络是否可达、设置是否正确。',
             `${url}/admin/erasures`,
           ],
         },
@@ -186,7 +186,7 @@ const refusals: Record<Locale, Record<StoreRefusal, string>> = {
   },
   zh: {
     credentials: '它拒绝了凭据。请在设置中更正。',
-    access_denied: '设置中的账号权限不足。请授予读取和删除权限。',
+    access_denied: '设置中的账户权限不足。请授予读取和删除权限。',
     missing: '设置中的存储桶或数据库不存在。请创建它，或更正名称。',
     quota_exceeded: '存储配额或内存已用尽。请提高上限或释放空间。',
     locked: '锁定、保留规则或权限不足使旧版本无法删除。请解除锁定或授予权限。',
@@ -245,7 +245,7 @@ export function invitationMail(
         '在那里，您可以查看、导出、更正和删除与您本人以及您的智能体有关的数据。',
         '请打开下面的链接设置密码。链接只能使用一次，七天内有效。',
         linkTo(url, code),
-        '如果您不认识邀请您的人，请忽略这封信：没有人能用这个账户登录。',
+        '如果您不认识邀请您的人，请忽略此邮件：没有人能用这个账户登录。',
         `我们如何处理您的数据：`,
         `${url}/privacy`,
       ])
@@ -270,7 +270,7 @@ export function resetLinkMail(
         `有人于 ${time(at)} 请求为您的账户设置新密码。`,
         '如果是您本人，请打开下面的链接。链接只能使用一次，一小时内有效。设置之后，您的所有登录会话都会结束。',
         linkTo(url, code),
-        '如果不是您本人，请忽略这封信：您的密码没有变化。',
+        '如果不是您本人，请忽略此邮件：您的密码没有变化。',
       ])
     : emailContent(locale, 'Choose a new password', [
         `Somebody requested a new password for your account at ${time(at)}.`,
@@ -284,9 +284,9 @@ export function resetLinkMail(
 export function passwordSetMail(locale: Locale, { url, at }: { url: string; at: Date }): EmailContent {
   return locale === 'zh'
     ? emailContent(locale, '您的密码已设置', [
-        `您的账户密码已于 ${time(at)} 通过我们寄给您的链接设置。所有登录会话都已结束。`,
+        `您的账户密码已于 ${time(at)} 通过我们发送给您的链接设置。所有登录会话都已结束。`,
         '如果是您本人，无需再做什么，用新密码登录即可。',
-        '如果不是您本人，说明有人能读到您的邮件：请先保护好邮箱，再在这里请求新的链接，并告诉此系统的运营者。',
+        '如果不是您本人，说明有人能读到您的邮件：请先保护好邮箱，再在这里请求新的链接，并告诉本系统的运营者。',
         `${url}/password/forgotten`,
       ])
     : emailContent(locale, 'Your password was set', [
@@ -306,7 +306,7 @@ export function identityLinkedMail(
     ? emailContent(locale, '您的账户关联了新的登录方式', [
         `从 ${time(at)} 起，您也可以用 ${provider} 登录您的账户：它确认了您的邮箱地址。`,
         '如果是您本人，无需再做什么。',
-        '如果不是您本人，请在“账户”页解除关联，并告诉此系统的运营者。',
+        '如果不是您本人，请在“账户”页解除关联，并告诉本系统的运营者。',
         `${url}/account`,
       ])
     : emailContent(locale, 'Another way to sign in was linked to your account', [
@@ -474,7 +474,7 @@ export function secondFactorReminderMail(
     : emailContent(locale, 'Add a second factor to your account', [
         isAhead
           ? `Your account must have a second factor from ${time(requiredFrom)}. Without one, you can then only add one, and see, export and delete your own data.`
-          : `Your account must have a second factor since ${time(requiredFrom)}. Until you add one, you can only do that, and see, export and delete your own data.`,
+          : `Your account has been required to have a second factor since ${time(requiredFrom)}. Until you add one, you can only do that, and see, export and delete your own data.`,
         'Add a passkey or an authenticator app here:',
         page,
       ])

@@ -120,7 +120,7 @@ export function retainedErasureRecords(db: Database): RetainedRecord[] {
       what: 'keyed hashes of the ids and the email address of erased subjects',
       purpose: 'Rejecting imports that would bring an erased subject back, and registrations of its id.',
       basis: proof,
-      kept: 'Until the person gives a new, verified consent.',
+      kept: 'Ids: permanently. Email address: until the person gives a new, verified consent.',
       tables: ['suppressions'],
       async inventory({ account, agents }) {
         const [row] = await suppressionsOfSubject(db, { account, agents })

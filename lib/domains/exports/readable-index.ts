@@ -166,7 +166,7 @@ const chinese: Record<string, string> = {
   project_message_edits: '项目消息修改',
   project_messages: '项目消息',
   project_participations: '项目参与身份',
-  project_provenance: '项目来源记录',
+  project_provenance: '项目来源信息',
   proposals: '管理操作审批',
   rate_limit_refusals: '被拒绝的请求',
   read_notices: '已读通知',

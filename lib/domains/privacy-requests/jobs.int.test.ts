@@ -111,7 +111,7 @@ it("emails are in the subject's language, as text and HTML", async () => {
   await kit.work()
   const [email] = kit.emailsTo(person.email)
   expect(email?.subject).toBe('您的数据将被删除')
-  expect(email?.text).toContain('请打开下面的页面并按下按钮')
+  expect(email?.text).toContain('请打开下面的页面并点击按钮')
   expect(email?.html).toContain('lang="zh"')
   expect((await kit.use(kit.linkTo(person.email, 'cancel'), 'cancel')).json.data.state).toBe('cancelled')
   await kit.work()

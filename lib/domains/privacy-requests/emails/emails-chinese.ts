@@ -21,7 +21,7 @@ const cancelling = ({ links, isAgent }: EmailFacts): string[] =>
   links.cancel === undefined
     ? []
     : [
-        `如要保留${isAgent ? '该智能体及其' : '您的'}数据，请打开下面的页面并按下按钮。在删除开始之前都有效。`,
+        `如要保留${isAgent ? '该智能体及其' : '您的'}数据，请打开下面的页面并点击按钮。在删除开始之前都有效。`,
         links.cancel,
       ]
 const remedies = '您有权向数据保护监管机构投诉，也有权寻求司法救济（GDPR 第 12 条第 4 款、第 77 条、第 79 条）。'
@@ -29,7 +29,7 @@ const remedies = '您有权向数据保护监管机构投诉，也有权寻求�
 /** Names the agent of an agent's request if its id is still stored. */
 const agentOf = ({ agentId }: EmailFacts): string => (agentId === null ? '该智能体' : `智能体 ${agentId} `)
 const others = ({ redacts }: Pick<EmailFacts, 'redacts'>): string[] =>
-  redacts ? ['届时还会从您各项目的知识图谱里他人所写的内容中去除您的姓名和电子邮件地址。'] : []
+  redacts ? ['届时还会从您各项目的知识图谱里他人所写的内容中移除您的姓名和邮箱地址。'] : []
 const questions = ({ privacyEmail }: EmailFacts): string[] =>
   privacyEmail === null ? [] : [`如有疑问，请发送邮件至 ${privacyEmail}。`]
 const stayNames: Partial<Record<RequestKind, string>> = {
@@ -89,7 +89,7 @@ export const chinese: Record<string, EmailWords> = {
     subject: ({ isAgent }) => (isAgent ? '您的一个智能体的数据将被删除' : '您的数据将被删除'),
     text: (entry, facts) => [
       `${facts.isAgent ? `${agentOf(facts)}及其全部数据的` : ''}删除将于 ${time(facts.waitingUntil ?? dateOf(entry.details.until))} 开始。${entry.details.shortened === true ? '这早于您选择的时间，因为法定期限更早。' : ''}${facts.isParticipant ? '' : untilErasure(facts)}`,
-      ...(facts.waitsForCopy ? ['删除还会等待您所要的数据副本：直到您取得它，或它在备好四小时后消失。'] : []),
+      ...(facts.waitsForCopy ? ['删除还会等待您所要的数据副本：直到您下载副本，或副本在备好四小时后过期。'] : []),
       ...others(facts),
       ...(entry.details.by === 'token'
         ? ['这是由该智能体的一个令牌提出的。如果并非出自您的意愿，请撤回请求并吊销该令牌。']
@@ -112,9 +112,9 @@ export const chinese: Record<string, EmailWords> = {
       typeof details.until === 'string'
         ? `管理员缩短了您的请求的宽限期。删除将于 ${time(dateOf(details.until))} 开始。`
         : details.copies === 'wait'
-          ? '您的请求的宽限期已提前结束。您所要的数据副本被取得或消失之后，删除随即开始。'
+          ? '您的请求的宽限期已提前结束。您所要的数据副本被下载或过期之后，删除随即开始。'
           : '您的请求的宽限期已提前结束，现在开始处理。',
-      ...(details.copies === 'dropped' ? ['您所要的数据副本尚未取得：它不再保留，将一并删除。'] : []),
+      ...(details.copies === 'dropped' ? ['您所要的数据副本尚未下载：它不再保留，将一并删除。'] : []),
       ...(note ? [note] : []),
       ...cancelling(facts),
     ],
@@ -126,7 +126,7 @@ export const chinese: Record<string, EmailWords> = {
   verifying: {
     subject: ({ isAgent }) => (isAgent ? '您的一个智能体的数据已删除，正在核验' : '您的数据已删除，正在核验'),
     text: (_, facts) => [
-      `${facts.isAgent ? `${agentOf(facts)}的` : ''}数据已删除。签发回执之前，我们会按编号和索引再次检索每一处存储。`,
+      `${facts.isAgent ? `${agentOf(facts)}的` : ''}数据已删除。签发回执之前，我们会按 ID 和索引再次搜索每个数据存储。`,
     ],
   },
   completed: {
@@ -135,7 +135,7 @@ export const chinese: Record<string, EmailWords> = {
       details.by === 'erasure'
         ? '该请求的其余部分由您范围更大的删除一并处理，该删除已经开始。'
         : kinds.includes('erasure')
-          ? `${isAgent ? '该智能体' : '您'}的数据已删除，并已按编号和索引再次检索每一处存储。一天之内，我们还会完整读取已连接的存储，并将结果补充到回执。`
+          ? `${isAgent ? '该智能体' : '您'}的数据已删除，并已按 ID 和索引再次搜索每个数据存储。一天之内，我们还会完整读取已连接的存储，并将结果补充到回执。`
           : isHandedOver({ ...facts, kinds })
             ? handedOver(facts)
             : '您请求的事项已全部完成。',
@@ -154,7 +154,7 @@ export const chinese: Record<string, EmailWords> = {
   kept_whole: {
     subject: '没有删除任何数据：法律保全仍在生效',
     text: (_, { isAgent }) => [
-      '我们未能删除任何数据：法律保全涵盖了全部数据，法律禁止我们删除其所涵盖的内容（GDPR 第 17 条第 3 款 (b)、(e) 项）。由于没有删除任何数据，因此没有回执。',
+      '我们未能删除任何数据：法律保全涵盖了全部数据，法律要求或允许我们保留这些数据（GDPR 第 17 条第 3 款 b 项和 e 项）。由于没有删除任何数据，因此没有回执。',
       `${isAgent ? '该智能体及其令牌照常可用' : '您可以照常登录，您的智能体的令牌照常可用'}。保全结束后，删除会自动开始，不再有宽限期；届时我们会通知您。`,
       remedies,
     ],
@@ -200,7 +200,7 @@ export const chinese: Record<string, EmailWords> = {
     text: ({ note }, facts) => [
       '管理员对您的请求作出了答复：',
       ...(note ? [note] : []),
-      '该请求已结束。答复会在状态页上保留 30 天。',
+      '该请求已关闭。答复会在状态页上保留 30 天。',
       remedies,
       ...questions(facts),
     ],
@@ -270,11 +270,11 @@ export const chinese: Record<string, EmailWords> = {
     subject: '您的数据副本已备好',
     text: (_, { waitsForCopy, waitingUntil, isClosed, privacyEmail }) => [
       isClosed
-        ? `您的数据副本已备好。您的账户已关闭，因此无法登录取得：请${privacyEmail === null ? '联系此系统的运营者' : `发送邮件至 ${privacyEmail}`}，以便用其他方式交给您。副本保留四小时，之后可以重新制作。`
-        : '您的数据副本已备好，保留四小时，只有您本人登录后可以取得。',
+        ? `您的数据副本已备好。您的账户已停用，因此无法登录下载：请${privacyEmail === null ? '联系本系统的运营者' : `发送邮件至 ${privacyEmail}`}，以便用其他方式交给您。副本保留四小时，之后可以重新制作。`
+        : '您的数据副本已备好，保留四小时，只有您本人登录后可以下载。',
       ...(waitsForCopy
         ? [
-            `您取得副本或四小时期满之后，您请求的删除随即开始${waitingUntil ? `，但不会早于 ${time(waitingUntil)}` : ''}。`,
+            `您下载副本或四小时期满之后，您请求的删除随即开始${waitingUntil ? `，但不会早于 ${time(waitingUntil)}` : ''}。`,
           ]
         : []),
     ],

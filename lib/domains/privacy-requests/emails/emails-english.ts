@@ -43,7 +43,6 @@ const stayNames: Partial<Record<RequestKind, string>> = {
 const lifted =
   'The restriction from your objection is lifted. Your agents can write again, unless you also asked for a restriction.'
 
-/** What works during the grace period. */
 /** How a participant gets the copy: with the link in this email, or from the organization. */
 const handedOver = ({ statusPage }: Pick<EmailFacts, 'statusPage'>): string =>
   statusPage === undefined
@@ -142,8 +141,8 @@ export const english: Record<string, EmailWords> = {
   verifying: {
     subject: ({ isAgent }) =>
       isAgent
-        ? 'The data of one of your agents is deleted and is being verified'
-        : 'Your data is deleted and is being verified',
+        ? 'The data of one of your agents is deleted, and we are verifying the deletion'
+        : 'Your data is deleted, and we are verifying the deletion',
     text: (_, facts) => [
       `The data${facts.isAgent ? ` of ${agentOf(facts)}` : ''} is deleted. Before we sign the receipt, we search every store again for remaining data, by ids and indexes.`,
     ],
@@ -176,7 +175,7 @@ export const english: Record<string, EmailWords> = {
   kept_whole: {
     subject: 'Nothing was deleted: your data is under a legal hold',
     text: (_, { isAgent }) => [
-      'We could not delete anything. All of the data is under a legal hold, and the law forbids us to delete it (GDPR art. 17(3)(b), (e)). There is no receipt, because nothing was deleted.',
+      'We could not delete anything. All of the data is under a legal hold, and the law requires or allows us to retain it (GDPR art. 17(3)(b), (e)). There is no receipt, because nothing was deleted.',
       `${isAgent ? 'The agent and its tokens work' : 'You can sign in, and the tokens of your agents work,'} as before. When the hold ends, the deletion begins automatically without another grace period, and we send you an email.`,
       remedies,
     ],
@@ -237,7 +236,7 @@ export const english: Record<string, EmailWords> = {
     ],
   },
   form_joined: {
-    subject: 'We added to your privacy request',
+    subject: 'We added your message to your open privacy request',
     text: (_, facts) => [
       `You already have an open request of this kind, so we added your message to it. The legal deadline is ${time(facts.legalDueAt)}.`,
       ...questions(facts),

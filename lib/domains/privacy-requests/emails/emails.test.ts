@@ -110,7 +110,7 @@ describe('emails', () => {
   it.each(languages)('emails in %s name a contact for the copy when the account is closed', (locale) => {
     const text = (privacyEmail: string | null, isClosed: boolean) =>
       textOf(locale, [reported('copy_ready')], { privacyEmail, isClosed })
-    const signIn = says(locale, /Sign in to download it/, /登录后可以取得/)
+    const signIn = says(locale, /Sign in to download it/, /登录后可以下载/)
     expect(text('privacy@kp.example', true)).toContain('privacy@kp.example')
     expect(text(null, true)).toMatch(says(locale, /operator of this installation/, /运营者/))
     expect(text(null, true)).not.toMatch(signIn)
@@ -118,7 +118,7 @@ describe('emails', () => {
   })
   it.each(languages)('emails in %s mention the copy that an erasure waits for', (locale) => {
     for (const event of ['waiting', 'copy_ready', 'copy_failed']) {
-      const condition = says(locale, /downloaded the copy|deletion waits for it/, /取得|等待副本/)
+      const condition = says(locale, /downloaded the copy|deletion waits for it/, /下载|等待副本/)
       expect(
         textOf(locale, [reported(event)], { waitsForCopy: true })
           .split('\n')
@@ -128,7 +128,7 @@ describe('emails', () => {
     }
     const alone = textOf(locale, ['waiting', 'copy_ready', 'copy_failed'].map(reported))
     expect(alone).not.toMatch(
-      says(locale, /until you have downloaded|once you have downloaded|waits for it/, /您取得|等待/),
+      says(locale, /until you have downloaded|once you have downloaded|waits for it/, /您下载|等待/),
     )
   })
   it.each(languages)('emails in %s name the agent when only one agent is erased', (locale) => {
@@ -157,7 +157,7 @@ describe('emails', () => {
     'emails in %s report whether the erasure waits for copies or drops them when the grace period is ended',
     (locale) => {
       const wait = textOf(locale, [by('expedited', { copies: 'wait' })])
-      expect(wait).toMatch(says(locale, /once the copy.*downloaded or expires/, /副本被取得或消失之后/))
+      expect(wait).toMatch(says(locale, /once the copy.*downloaded or expires/, /副本被下载或过期之后/))
       expect(wait).not.toMatch(says(locale, /begins now/, /现在开始/))
       expect(textOf(locale, [by('expedited', { copies: 'dropped' })])).toMatch(
         says(locale, /deleted with all other data/, /一并删除/),

@@ -32,7 +32,7 @@ export function requestEmail(
   const { subject } = last.said
   return emailContent(locale, typeof subject === 'string' ? subject : subject(facts), [
     ...known.flatMap(({ said, told: entry }) => said.text(entry, facts)),
-    locale === 'zh' ? `请求编号 ${facts.id}` : `Request ID: ${facts.id}`,
+    locale === 'zh' ? `请求编号：${facts.id}` : `Request ID: ${facts.id}`,
     ...(facts.page === undefined ? [] : [locale === 'zh' ? '您的账户：' : 'Your account:', facts.page]),
     ...(facts.statusPage === undefined
       ? []

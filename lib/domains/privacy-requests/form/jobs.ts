@@ -63,7 +63,7 @@ export const confirmFormEmail = (
 ): EmailContent =>
   locale === 'zh'
     ? emailContent(locale, '请确认您的隐私请求', [
-        `有人在 ${new URL(origin).host} 用这个邮箱地址提交了一份隐私请求：${chineseKindNames[kind]}，提交于 ${emailTime(sentAt)}。仅当这是您本人提交的请求时，请打开下面的页面并点击按钮确认。链接只能使用一次，24 小时内有效。`,
+        `有人在 ${new URL(origin).host} 用这个邮箱地址提交了一项隐私请求：${chineseKindNames[kind]}，提交于 ${emailTime(sentAt)}。仅当这是您本人提交的请求时，请打开下面的页面并点击按钮确认。链接只能使用一次，24 小时内有效。`,
         link,
         '如果与您无关，请忽略此邮件。未经确认的请求会在 24 小时后删除。',
       ])

@@ -99,7 +99,7 @@ const words: Record<ProjectLocale, Record<NotifiedClosing, Words>> = {
     begun: {
       subject: '一个项目正在关闭：其数据将在 30 天后删除',
       text: ({ closesAt, page }) => [
-        `您参与的一个项目正在关闭。它在所有存储中的全部数据，包括对话、文档及由此产生的内容，将于 ${emailTime(closesAt)} 删除。`,
+        `您参与的一个项目正在关闭。它在所有数据存储中的全部数据，包括对话、文档和衍生数据，将于 ${emailTime(closesAt)} 删除。`,
         '在此之前，您可以照常查看、导出和使用。有权关闭项目的人也可以重新打开它，删除随即取消。',
         page,
       ],
@@ -107,21 +107,21 @@ const words: Record<ProjectLocale, Record<NotifiedClosing, Words>> = {
     week: {
       subject: '一个项目的数据将在 7 天后删除',
       text: ({ closesAt, page }) => [
-        `您参与的一个项目在所有存储中的全部数据将于 ${emailTime(closesAt)} 删除。需要保留的内容请提前导出。`,
+        `您参与的一个项目在所有数据存储中的全部数据将于 ${emailTime(closesAt)} 删除。需要保留的内容请提前导出。`,
         page,
       ],
     },
     day: {
       subject: '一个项目的数据将于明天删除',
       text: ({ closesAt, page }) => [
-        `您参与的一个项目在所有存储中的全部数据将于 ${emailTime(closesAt)} 删除。这是删除前的最后一封邮件。请导出需要保留的内容，或请项目所有者重新打开项目。`,
+        `您参与的一个项目在所有数据存储中的全部数据将于 ${emailTime(closesAt)} 删除。这是删除前的最后一封邮件。请导出需要保留的内容，或请项目所有者重新打开项目。`,
         page,
       ],
     },
     gone: {
       subject: '已关闭项目的数据正在删除',
       text: ({ receipt }) => [
-        '您曾参与的一个项目的 30 天期限已满。它在所有存储中的全部数据正在删除，之后还会再次查找核实。',
+        '您曾参与的一个项目的 30 天期限已满。它在所有数据存储中的全部数据正在删除，之后还会再次搜索核验。',
         ...(receipt === null ? [] : ['全部核实后，证明可在此查看。持有此链接的人均可查看：', receipt]),
       ],
     },
