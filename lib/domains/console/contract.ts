@@ -107,7 +107,7 @@ export const readOverview = operation({
       addresses: z
         .array(z.strictObject({ project_id: z.string(), name: z.string(), count }))
         .max(5)
-        .meta({ description: 'Your projects with addresses of participants to confirm' }),
+        .meta({ description: 'Projects with addresses to confirm' }),
       receipts: z.array(NewReceipt).max(5),
       sign_ins: z.array(z.strictObject({ at: time(), browser: z.string(), is_current: z.boolean() })).max(3),
     }),

@@ -75,9 +75,9 @@ export const importDocument = operation({
   path: '/v1/import',
   summary: 'Import an export from another registry',
   description: [
-    'The body is an exported document, as JSON or NDJSON. It is processed while it is received. Units and skills keep their ids. Items and ids are checked',
+    'The body is an exported document, as JSON or NDJSON, read while it arrives. Units and skills keep their ids. Items and ids are checked',
     'like any contribution, become the importing agent’s, and name their previous author. Each item gets a result: stored, known',
-    '(already stored with the same content) or failed, with the reason. Items that were erased here are not restored, so `agent_id` must precede the records. Rejected content counts like that of any contribution. If',
+    '(stored before) or failed, with the reason. Items that were erased here are not restored, so `agent_id` must precede the records. Rejected content counts like that of any contribution. If',
     'the document breaks off or its count does not match, stored items remain. The problem states their number, and sending the document again stores the rest.',
     `At most ${importLimits.items.toLocaleString('en')} items and ${importLimits.bytes / 2 ** 30} GiB. An item can have at most the tier’s unit size. An import counts as one write and earns no reputation.`,
   ].join(' '),

@@ -39,7 +39,7 @@ export const importHistory = operation({
     '`document`: `{type, id, name, content | content_base64, media_type?, kind?, made_from?, author?, created_at?, provenance?}`, at most 1 MiB. `media_type` is `text/plain` if omitted. For larger files, use POST …/documents with the same `id`.',
     'Ids are the application’s own. The import can be repeated: lines whose content is already stored are skipped, but their new pointers are stored.',
     'A line is stored completely or not at all, and a line that fails does not stop the others. Errors: `id_in_use` for an id with other content or another author, `erased` for the id of erased data, `not_found` for a conversation of another project, `malformed_json` for a line that is not JSON.',
-    `At most ${importBounds.lines.toLocaleString('en')} lines and ${importBounds.bytes / 2 ** 20} MiB. A line has at most ${importBounds.lineBytes / 2 ** 20} MiB. After an interrupted transfer, send the complete file again. The import counts as one write.`,
+    `At most ${importBounds.lines.toLocaleString('en')} lines, ${importBounds.bytes / 2 ** 20} MiB, and ${importBounds.lineBytes / 2 ** 20} MiB per line. After an interrupted transfer, send the complete file again. The import counts as one write.`,
   ].join(' '),
   permission: 'projects:write',
   stores: 'one record',

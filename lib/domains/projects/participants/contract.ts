@@ -13,7 +13,7 @@ export const ParticipantView = z
     external_id: z.string(),
     name: z.string().nullable(),
     email: z.string().nullable().meta({
-      description: 'As the application reported it; null for readers other than owners, managers and admins',
+      description: 'As reported; null for readers other than owners, managers and admins',
     }),
     email_confirmed: z.boolean(),
     claimed: z.boolean().meta({ description: 'Whether a person connected the participation to their account' }),
