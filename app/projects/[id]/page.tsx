@@ -81,7 +81,7 @@ export default async function ProjectPage({ params, searchParams }: Props) {
   )
 }
 
-/** A project whose data was deleted, with its receipt, or is being deleted. */
+/** A project whose data was deleted, with its certificate, or is being deleted. */
 function ClosedProject({ project }: { project: Project }) {
   const t = useTranslations('projects.one')
   const names = useTranslations('projects')

@@ -5,8 +5,3 @@ INSERT INTO retention_overrides (visibility, days, set_by, set_at)
 DELETE FROM retention_overrides o USING retention_shortenings s
   WHERE s.visibility = o.visibility AND s.is_reset AND s.starts_at <= now();
 DELETE FROM retention_shortenings WHERE starts_at <= now();
-
--- The oldest address to confirm of each project is found in the index alone.
-DROP INDEX project_participants_unconfirmed_idx;
-CREATE INDEX project_participants_unconfirmed_idx ON project_participants (project_id, created_at)
-  WHERE email IS NOT NULL AND NOT email_confirmed AND account_id IS NULL;
