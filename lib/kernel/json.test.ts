@@ -38,3 +38,20 @@ it.each(['"', '"a', '{"a":"b\\"}', '["a\\\\\\"]'])(
   'jsonOf rejects the unterminated string %s as malformed JSON',
   (text) => expect(codeOf(text)).toBe('malformed_json'),
 )
+
+it('jsonOf rejects a member __proto__ in every spelling, and accepts the same text as a value', () => {
+  const name = '__proto__'
+  const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+  const spellings = [
+    name,
+    ...[...name].map((character, at) => `${name.slice(0, at)}${escaped(character)}${name.slice(at + 1)}`),
+    ...[...name].map(
+      (character, at) => `${name.slice(0, at)}${escaped(character).replace('f', 'F')}${name.slice(at + 1)}`,
+    ),
+    [...name].map(escaped).join(''),
+  ]
+  for (const spelling of spellings) {
+    expect([spelling, codeOf(`{"a":[{"${spelling}":{"b":1}}]}`)]).toEqual([spelling, 'invalid'])
+    expect([spelling, codeOf(`{"a":"${spelling}"}`)]).toEqual([spelling, 'taken'])
+  }
+})

@@ -116,6 +116,7 @@ export function parseJson(
       place ? `The JSON is not valid at character ${place}.` : 'The JSON is incomplete or not valid.',
     )
   }
-  if (!isCheckedLater && /\\u(?:0000|d[89a-f])|__proto__|\\u005f/i.test(text)) refuseUnstorable(value)
+  // Any character of `__proto__` can be written as an escape.
+  if (!isCheckedLater && /\\u(?:0000|d[89a-f]|005f|006f|007[024])|__proto__/i.test(text)) refuseUnstorable(value)
   return value
 }
