@@ -25,10 +25,29 @@ describe('isInKeySpace', () => {
     ['an assigned key, for one with every id', { isAny: true }, ['acme-'], 'uploads/acme-7', false],
     ['* of another organization does not count', { isAny: true }, ['*'], 'uploads/7', true],
     ['* alone says nothing', { namespaces: ['*'] }, [], 'uploads/7', false],
+    ['a key with the ids of two organizations', {}, [], `app:answers:${other}:session:${own}`, false],
+    ['a key with both ids in the other order', { isAny: true }, [], `app:answers:${own}:session:${other}`, false],
+    ['the id behind a prefix of another organization', {}, ['beta-'], `app:answers:beta-session:${own}`, false],
+    ['the id behind the own prefix', { namespaces: ['acme-'] }, ['beta-'], `uploads/acme-${own}`, true],
+    [
+      'the id of another organization behind the own prefix',
+      { namespaces: ['acme-'] },
+      [],
+      `uploads/acme-${other}`,
+      true,
+    ],
     ['an id of another system, for one with every id', { isAny: true }, [], `uploads/${own}abcde/7`, true],
   ])('returns the expected result for %s', (_, claimant, others, key, expected) =>
     expect(isInKeySpace(space(claimant, others), key)).toBe(expected),
   )
+
+  it('returns true for a key with the ids of two organizations when both may claim it', () =>
+    expect(
+      isInKeySpace(
+        { ...space({}), claimants: [own, other].map((id) => ({ id, namespaces: [], isAny: false })) },
+        `uploads/${own}/${other}/7`,
+      ),
+    ).toBe(true))
 
   it('returns false without organizations', () =>
     expect(isInKeySpace({ ...space({ isAny: true }), claimants: [] }, 'uploads/7')).toBe(false))

@@ -41,20 +41,24 @@ const organisationIds = /(?<![0-9A-Za-z])org_[0-9A-Za-z]{22}(?![0-9A-Za-z])/g
 
 /**
  * Whether the organizations may claim a key without an id of their projects in it. It begins with one of the prefixes, and
- * - contains the id of such an organization, or
- * - begins with a prefix that an admin assigned to it, before or behind the common prefix, or
+ * - begins with a prefix that an admin assigned to such an organization, before or behind the common prefix, or
+ * - contains the id of such an organization, and belongs to no other organization by these rules, or
  * - belongs to no other organization by these rules, if such an organization may claim every id.
+ *
+ * An application can write texts of its users into its keys, so the id of an organization behind the id or prefix of another one proves nothing.
  */
 export function isInKeySpace({ prefixes, claimants, others }: KeySpace, key: string): boolean {
   const common = prefixes.filter((prefix) => key.startsWith(prefix))
   if (common.length === 0 || claimants.length === 0) return false
   const named: readonly string[] = key.match(organisationIds) ?? []
-  if (claimants.some(({ id }) => named.includes(id))) return true
   const heads = [key, ...common.map((prefix) => key.slice(prefix.length))]
   const begins = (namespaces: readonly string[]): boolean =>
     namespaces.some((one) => one !== '*' && heads.some((head) => head.startsWith(one)))
   if (claimants.some(({ namespaces }) => begins(namespaces))) return true
-  return named.length === 0 && !begins(others) && claimants.some(({ isAny }) => isAny)
+  if (begins(others)) return false
+  return named.length > 0
+    ? named.every((one) => claimants.some(({ id }) => id === one))
+    : claimants.some(({ isAny }) => isAny)
 }
 
 /** The organizations of a key space as values of `within` items of a plan. */
