@@ -111,7 +111,7 @@ export function guardOwnAct(ctx: GuardedContext, hasFactor: boolean): void {
 }
 
 /**
- * The guard of applications that act for people without an account: a token that existed when its owner changed how they sign in may be one that
+ * The guard of applications that act for people without an account, or close projects: a token that existed when its owner changed how they sign in may be one that
  * somebody else created in the owner's session.
  * @throws Problem `forbidden` until the owner of the agent rotates the token
  */
@@ -119,7 +119,7 @@ export function guardApplication({ actor }: Pick<Context, 'actor'>): void {
   if (actor.needsOwner)
     throw new Problem(
       'forbidden',
-      'The owner of this agent changed how they sign in after this token was created. It acts for participants again after the owner rotated it (POST /v1/auth/tokens/{id}/rotate). Nothing was changed.',
+      'The owner of this agent changed how they sign in after this token was created. It acts for participants and closes projects again after the owner rotated it (POST /v1/auth/tokens/{id}/rotate). Nothing was changed.',
     )
 }
 

@@ -253,6 +253,54 @@ describe('closing a project', () => {
     expect((await emails(other.accountId)).at(-1)).toBe('A project was not closed')
   })
 
+  it.each([
+    ['whose owner’s account is closed', 'closed'],
+    ['that is retired', 'dead'],
+    ['that is no owner of the project', 'removed'],
+    ['that is still an owner of the project', 'kept'],
+  ] as const)('ordered by an agent %s is withdrawn after the 30 days, unless nothing changed', async (_, change) => {
+    const { project } = await filled()
+    const { prisma } = test.app.db
+    const agentOwner = await madeMember(test, project)
+    const agent = await issuedAgent(test, ['read', 'write'], { owner: agentOwner })
+    const joined = { kind: 'agent', member_id: agent.id, role: 'owner' }
+    await dataOf(test, 'POST', `${project.path}/members`, project.owner, { body: joined })
+    expect((await test.fetch('DELETE', project.path, agent)).status).toBe(200)
+    if (change === 'closed')
+      await prisma.account.update({ where: { id: agentOwner.accountId }, data: { deactivatedAt: test.clock.now() } })
+    if (change === 'dead') await prisma.agent.update({ where: { id: agent.id }, data: { status: 'dead' } })
+    if (change === 'removed') await prisma.projectMember.deleteMany({ where: { memberId: agent.id } })
+    test.clock.advance(30 * day)
+    await hourly()
+    const { status } = await prisma.project.findUniqueOrThrow({ where: { id: project.id } })
+    expect([status, (await counts(project.id)).messages]).toEqual(change === 'kept' ? ['closed', 0] : ['active', 1])
+  })
+
+  it('is refused for a token that waits for its owner, and for an agent whose owner’s account is closed', async () => {
+    const owner = await signedIn(test)
+    const admin = await signedIn(test, 'admin')
+    const agent = await issuedAgent(test, ['read', 'write'], { owner })
+    const { id } = await dataOf(test, 'POST', '/api/projects', agent, { body: { name: 'Made by a program' } })
+    const attempts = async () => {
+      const path = `/api/projects/${id}`
+      for (const [method, at] of [
+        ['POST', `${path}/close`],
+        ['DELETE', path],
+      ] as const) {
+        const { status, json } = await test.fetch(method, at, { ...agent, ...(method === 'POST' && { body: {} }) })
+        expect([method, status, json.code]).toEqual([method, 403, 'forbidden'])
+      }
+    }
+    const where = { id: agent.tokenId }
+    await test.app.db.prisma.token.update({ where, data: { ownerConfirms: true } })
+    await attempts()
+    await test.app.db.prisma.token.update({ where, data: { ownerConfirms: false } })
+    const closed = await test.fetch('POST', `/api/admin/users/${owner.accountId}/deactivate`, admin)
+    expect(closed.status, closed.text).toBe(200)
+    await attempts()
+    expect((await test.app.db.prisma.project.findUniqueOrThrow({ where: { id } })).status).toBe('active')
+  })
+
   it('goes on when an owner who ordered it has another role since, was erased since, or is not known', async () => {
     for (const by of ['kept', 'a pseudonym of an erased person', null]) {
       const { project } = await filled()

@@ -48,8 +48,8 @@ export const lockNextClosing = statement('projects.lock-next-closing', {
 
 /**
  * Whether an actor, as the audit log names it, is known and may no longer close the project: an account that is closed, or is neither an owner,
- * directly or through an agent, nor a manager of the project's organization nor an admin; or an agent that is no owner. An actor that was erased
- * is not known: it has a pseudonym.
+ * directly or through an agent, nor a manager of the project's organization nor an admin; or an agent that is no owner, is retired, or belongs
+ * to a closed account. An actor that was erased is not known: it has a pseudonym.
  */
 export const hasLostClosing = statement('projects.has-lost-closing', {
   takes: { project: 'text', by: 'text' },
@@ -58,6 +58,8 @@ export const hasLostClosing = statement('projects.has-lost-closing', {
         AND (a.role = 'admin' OR (a.organisation_id = p.organisation_id AND (a.role = 'manager' OR EXISTS (SELECT FROM project_members m
           WHERE m.project_id = p.id AND m.role = 'owner' AND ((m.kind = 'account' AND m.member_id = a.id)
             OR (m.kind = 'agent' AND m.member_id IN (SELECT o.id FROM agent_owners o WHERE o.owner_id = a.id)))))))))
-    OR (EXISTS (SELECT FROM agent_names n WHERE n.id = $by) AND NOT EXISTS (SELECT FROM project_members m
-      WHERE m.project_id = $project AND m.role = 'owner' AND m.kind = 'agent' AND m.member_id = $by)) AS lost`,
+    OR EXISTS (SELECT FROM agent_states n WHERE n.id = $by AND (n.status = 'dead'
+      OR EXISTS (SELECT FROM account_names a WHERE a.id = n.owner_id AND NOT a.is_open)
+      OR NOT EXISTS (SELECT FROM project_members m
+        WHERE m.project_id = $project AND m.role = 'owner' AND m.kind = 'agent' AND m.member_id = n.id))) AS lost`,
 })

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { accountDirectory } from '#lib/domains/accounts/queries.ts'
 import { reportWithdrawn } from '#lib/domains/accounts/writes.ts'
 import { enqueue } from '#lib/jobs/queue.ts'
-import { guardRecord } from '#lib/kernel/authorise.ts'
+import { guardApplication, guardRecord } from '#lib/kernel/authorise.ts'
 import type { Context, MutationContext, Transaction } from '#lib/kernel/context.ts'
 import { job } from '#lib/kernel/job.ts'
 import type { Input, Output } from '#lib/kernel/operation.ts'
@@ -289,6 +289,7 @@ async function closing(
   const reader = projectReaderOf(ctx)
   const reason = body?.reason ?? usualReason
   const project = await lockClosable(ctx, reader, projectId)
+  guardApplication(ctx)
   if (project.status === 'closing')
     throw new Problem('wrong_state', 'The project is already closing. Nothing was changed.')
   await tx.project.update({
