@@ -124,6 +124,18 @@ const guards: Record<string, Guard> = {
     without: '',
     attack: ['lib/domains/projects/importing/importing.int.test.ts', 'stores none of the lines that arrive after'],
   },
+  'projects that a doubtful token closes': {
+    file: 'lib/domains/projects/closing/service.ts',
+    source: '  guardApplication(ctx)\n',
+    without: '',
+    attack: ['lib/domains/projects/closing/closing.int.test.ts', 'is refused for a token that waits for its owner'],
+  },
+  'projects that agents of closed accounts closed': {
+    file: 'lib/domains/projects/closing/repository.ts',
+    source: 'OR EXISTS (SELECT FROM account_names a WHERE a.id = n.owner_id AND NOT a.is_open)',
+    without: '',
+    attack: ['lib/domains/projects/closing/closing.int.test.ts', 'ordered by an agent whose owner'],
+  },
   'projects that former admins closed': {
     file: 'lib/domains/projects/closing/service.ts',
     source: 'if (isHeld || (await isWithdrawn(ctx, tx, row))) return',
