@@ -34,6 +34,9 @@ const tones = {
   refused: 'neutral',
 } as const satisfies Record<Status['stage'], string>
 
+/** Stages in which a request can be withdrawn, unless the link cannot do it. */
+const withdrawable: readonly Status['stage'][] = ['in_review', 'confirm_by_email', 'verifying_identity', 'grace_period']
+
 function StatusFacts({ status }: { status: Status }) {
   const t = useTranslations('requestForm.status')
   const kinds = useTranslations('requestNames.kinds')
@@ -160,6 +163,8 @@ function Shown({ status, token, reload }: { status: Status; token: string; reloa
         <Messages messages={status.messages} />
       </Section>
       {status.can_withdraw && <Withdraw token={token} done={reload} />}
+      {/* An admin saw the link. */}
+      {!status.can_withdraw && withdrawable.includes(status.stage) && <p>{t('withdrawOrganization')}</p>}
       <p className="text-sm text-quiet">{t('erasedToo')}</p>
     </div>
   )

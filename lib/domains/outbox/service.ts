@@ -202,7 +202,7 @@ const outboxService = ({
     if (isShown) {
       const secrets = links.flatMap(secretIn)
       await accounts.noteLinksShown(secrets, now)
-      await noteRequestLinksShown(db.prisma, secrets, now)
+      if (!isOwn) await noteRequestLinksShown(db.prisma, secrets, now)
     }
     return {
       body: {

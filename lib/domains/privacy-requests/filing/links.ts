@@ -36,13 +36,13 @@ export async function makeRequestLink(
   return token
 }
 
-/** Records that an admin saw the links with these secrets. */
+/** Records that an admin saw the links with these secrets, in an email to somebody else. */
 export const noteRequestLinksShown = (tx: Transaction, tokens: readonly string[], now: Date) =>
   tx.privacyLink.updateMany({ where: { hash: { in: tokens.map(hashOf) }, shownAt: null }, data: { shownAt: now } })
 
 /**
- * Uses a link and locks its request.
- * @throws Problem `link_spent` for an unknown, used or expired link, or one of another purpose
+ * Uses a link and locks its request. A link that an admin saw does not prove who uses it.
+ * @throws Problem `link_spent` for an unknown, used, shown or expired link, or one of another purpose
  */
 export async function takeRequestLink(
   tx: Transaction,
@@ -56,7 +56,7 @@ export async function takeRequestLink(
   // The request is locked first, as everywhere, which avoids deadlocks.
   const row = record && (await lockedRequest(tx, record.requestId))
   const { count } = await tx.privacyLink.updateMany({
-    where: { hash: hashOf(token), purpose, usedAt: null, expiresAt: { gt: now } },
+    where: { hash: hashOf(token), purpose, usedAt: null, shownAt: null, expiresAt: { gt: now } },
     data: { usedAt: now },
   })
   if (count === 0 || !row) throw spent()

@@ -326,7 +326,7 @@ async function statusOf(tx: Transaction, row: RequestRow, link: StatusLink, now:
     erasure_at: row.state === 'waiting' ? row.waitingUntil : null,
     closed_at: row.closedAt,
     expires_at: row.closedAt ? statusLinkEnd(row.closedAt) : null,
-    can_withdraw: isCancellable(StateName.parse(row.state)),
+    can_withdraw: link.shownAt === null && isCancellable(StateName.parse(row.state)),
     copy: copyDeliveryOf(row, link, now),
     messages: events.map(({ at, event, note }) => ({ at, event, note: note ?? '' })),
   }
@@ -348,6 +348,11 @@ export const formStatus = (deps: PrivacyDeps) => ({
     const id = link.requestId
     const row = await lockedRequest(ctx.tx, id)
     if (!row) throw new Problem('link_spent', 'This link is invalid or has expired.')
+    if (link.shownAt !== null)
+      throw new Problem(
+        'wrong_state',
+        'This link cannot withdraw the request, because an admin of this installation saw it. Ask the organization to close the request. Links that a mail server sent (KP_SMTP_URL) withdraw it. Nothing was changed.',
+      )
     const work = workOf(ctx, 'subject')
     const next = await cancelRequestIn(deps, work, row)
     await notifyParties(work)
