@@ -8,6 +8,7 @@ import { cueAt, isAmbiguousCue, leadsToNumber, phoneCues } from './numbers/phone
 import { internationalAt, type PhoneCue } from './numbers/phones.ts'
 import { secretNames } from './secrets/assignments.ts'
 import { chainsIn } from './secrets/blockchain-addresses.ts'
+import { ColumnReader, type SecretColumns } from './secrets/columns.ts'
 import { credentialAt, credentialKeywords } from './secrets/credentials.ts'
 import { otherKeyAt, pemAt, privateKeyKeywords } from './secrets/private-keys.ts'
 import { hashStart, hashStep, maybeWord, SeedRun, shortest, unspacedSeed } from './secrets/seed-phrases.ts'
@@ -19,6 +20,13 @@ export interface ScanOptions {
   strategy?: boolean
   /** With `strategy`: also report the parameters of trading rules. */
   strategyRules?: boolean
+}
+/** The text is a piece of a longer one. */
+interface Piece {
+  /** Whether it begins within the longer text, so that its first line may be the rest of a line. */
+  isContinued: boolean
+  /** Receives each table in which secrets are found by the name of their column. */
+  onColumns: (columns: SecretColumns) => void
 }
 
 /** Maximum length of a tag or an entity, whose words are not part of the text. */
@@ -160,9 +168,11 @@ class Rows {
 }
 
 /** Adds keys and credentials to `found`; returns the words that announce a phone number, in order. */
-function atKeywords(text: string, findings: SensitiveFinding[]): PhoneCue[] {
+function atKeywords(text: string, findings: SensitiveFinding[], piece?: Piece): PhoneCue[] {
   const cues: PhoneCue[] = []
   const credentials: SensitiveFinding[] = []
+  const inColumns: SensitiveFinding[] = []
+  let columns: ColumnReader | undefined
   let rows: Rows | undefined
   finder ??= new KeywordFinder(words)
   finder.find(text, (word, end) => {
@@ -192,6 +202,15 @@ function atKeywords(text: string, findings: SensitiveFinding[]): PhoneCue[] {
         credentials.push(span.isPublished === true ? lowConfidence(found) : found)
       }
     }
+    if (namesOfSecrets.has(keyword)) {
+      columns ??= new ColumnReader(text, piece?.isContinued)
+      const table = columns.at(start, end)
+      for (const secret of table?.secrets ?? []) {
+        const found = finding('api_key', secret.start, secret.end, 0.8)
+        inColumns.push(secret.isPublished ? lowConfidence(found) : found)
+      }
+      if (table) piece?.onColumns(table)
+    }
     const cue = (use & forCue) > 0 ? cueAt(text, start, end) : undefined
     if (cue !== undefined) {
       const last = cues.at(-1)
@@ -205,13 +224,18 @@ function atKeywords(text: string, findings: SensitiveFinding[]): PhoneCue[] {
     }
   })
   // A vendor's format gives the exact end of the key, so it takes precedence.
-  const keys = findings.toSorted((one, other) => one.start - other.start)
-  let at = 0
-  for (const one of credentials) {
-    while (at < keys.length && (keys[at]?.end ?? 0) <= one.start) at += 1
-    if ((keys[at]?.start ?? Number.POSITIVE_INFINITY) >= one.end) findings.push(one)
-  }
+  addApart(findings, credentials)
+  if (inColumns.length > 0) addApart(findings, inColumns)
   return cues
+}
+/** Adds those that overlap none of the findings. */
+function addApart(findings: SensitiveFinding[], others: readonly SensitiveFinding[]): void {
+  const known = findings.toSorted((one, other) => one.start - other.start)
+  let at = 0
+  for (const one of others) {
+    while (at < known.length && (known[at]?.end ?? 0) <= one.start) at += 1
+    if ((known[at]?.start ?? Number.POSITIVE_INFINITY) >= one.end) findings.push(one)
+  }
 }
 const noCue: PhoneCue = { end: -1, isAmbiguous: false }
 /** A field that numbers the words of a phrase: `"word12":`. */
@@ -405,20 +429,24 @@ export function folded(text: string): string {
  * Finds secrets and personal data in a text, ordered and without overlaps, also where they are encoded. Pure and linear: one pass over the
  * text and one over its decoded parts, with a bounded closer check where a symbol, prefix or word length suggests it.
  */
-export function scan(written: string, options: ScanOptions = {}): SensitiveFinding[] {
-  const found = scanWritten(written, options)
+export function scan(written: string, options: ScanOptions = {}, piece?: Piece): SensitiveFinding[] {
+  const found = scanWritten(written, options, piece)
   const decoded = searchDecoded(written, ({ text }) => scanWritten(text, options))
   return decoded.length === 0 ? found : withoutOverlaps([...found, ...decoded])
 }
 
 /** Finds what a text contains as it is written. */
-function scanWritten(written: string, { strategy = false, strategyRules = false }: ScanOptions): SensitiveFinding[] {
+function scanWritten(
+  written: string,
+  { strategy = false, strategyRules = false }: ScanOptions,
+  piece?: Piece,
+): SensitiveFinding[] {
   const text = folded(written)
   const findings: SensitiveFinding[] = []
   const take = (one: SensitiveFinding | undefined): void => {
     if (one) findings.push(one)
   }
-  const cues = atKeywords(text, findings)
+  const cues = atKeywords(text, findings, piece)
   let cue = 0
   /** The last cue before a position. */
   const cueBefore = (place: number): PhoneCue => {

@@ -2,6 +2,7 @@ import { withoutPlaceholders } from './code-places.ts'
 import type { SensitiveFinding } from './findings.ts'
 import { numbering, redact } from './redaction.ts'
 import { type ScanOptions, scan } from './scanner.ts'
+import type { SecretColumns } from './secrets/columns.ts'
 
 /** Maximum length of a finding (a PEM key) with a margin: a finding that starts this close to the end may continue in the next chunk. */
 const ahead = 32 * 1024
@@ -32,6 +33,8 @@ export class TextScanner {
   #buffer = ''
   /** Offset of the buffer in the entire text. */
   #offset = 0
+  /** Whether the buffer begins within the text, and not with the names of the columns of its first rows. */
+  #isContinued = false
 
   /** `isCode`: the text is code, configuration or a log, in which findings of low confidence are reported but not redacted. */
   constructor({ isCode = false, ...options }: ScanOptions & { isCode?: boolean } = {}) {
@@ -53,7 +56,9 @@ export class TextScanner {
 
   #tell(until: number): Scanned {
     const reported = this.#told
-    const all = scan(this.#buffer, this.#options).filter(({ start }) => start >= reported && start < until)
+    const tables: SecretColumns[] = []
+    const piece = { isContinued: this.#isContinued, onColumns: (columns: SecretColumns) => tables.push(columns) }
+    const all = scan(this.#buffer, this.#options, piece).filter(({ start }) => start >= reported && start < until)
     // Include all of a finding that started before the border, and do not split a surrogate pair.
     let border = Math.max(until, all.at(-1)?.end ?? 0)
     const code = this.#buffer.charCodeAt(border - 1)
@@ -64,9 +69,15 @@ export class TextScanner {
     const redacted = redact(text, replaced, this.#number).text
     const findings = all.map((one) => ({ ...one, start: one.start + this.#offset, end: one.end + this.#offset }))
     const keep = Math.max(0, border - behind)
-    this.#buffer = this.#buffer.slice(keep)
-    this.#told = border - keep
-    this.#offset += keep
+    // Rows need the names of their columns.
+    const open = tables.find(({ headEnd, end }) => headEnd <= keep && end > keep)
+    const row = open?.rows.findLast((start) => start <= keep)
+    const head = open && row !== undefined ? this.#buffer.slice(open.start, open.headEnd) : ''
+    const from = head === '' ? keep : (row ?? keep)
+    this.#isContinued = head === '' && (from > 0 || this.#isContinued)
+    this.#buffer = head + this.#buffer.slice(from)
+    this.#told = border - from + head.length
+    this.#offset += from - head.length
     return { text, redacted, findings }
   }
 }

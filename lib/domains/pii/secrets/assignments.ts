@@ -128,6 +128,8 @@ const passwordNames: ReadonlySet<string> = new Set(
     .flatMap((word) => (word.includes(' ') ? [word, word.replaceAll(' ', '_'), word.replaceAll(' ', '-')] : [word])),
 )
 const shortPasswordNames: ReadonlySet<string> = new Set(shortPasswordWords.split('|'))
+/** Whether the lower-case word names a password. */
+export const isPasswordName = (word: string): boolean => passwordNames.has(word)
 const keyNames: ReadonlySet<string> = new Set(wordsOf(keyWords).filter((word) => !passwordNames.has(word)))
 
 /** Verbs between the name of a secret and its value: `the password is …`, `Passwort lautet …`, `パスワードは…`. */

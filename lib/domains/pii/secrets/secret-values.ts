@@ -143,7 +143,7 @@ export function isChosen(value: string, isQuoted: boolean): boolean {
  * Whether the value consists of at least three groups of one length (the last one may differ by one), joined by hyphens, that are no words, as
  * programs that manage passwords suggest them.
  */
-function isGrouped(value: string): boolean {
+export function isGrouped(value: string): boolean {
   const groups = value.split('-')
   const length = groups[0]?.length ?? 0
   if (groups.length < 3 || length < 4 || length > 8 || !/\d/.test(value) || !/[a-z]/.test(value)) return false
