@@ -18,6 +18,9 @@ export const receiptTexts = {
       text: '{count} items under the legal hold {hold}; they are erased when it ends',
       earlier: ['{count} items that the legal hold {hold} covers; they are erased when it ends'],
     },
+    heldUncounted: {
+      text: 'items under the legal hold {hold}, whose number is not known; they are erased when it ends',
+    },
     outside: {
       text: 'external data named by {count} pointers of applications: this installation cannot reach it, and the operator of that system must erase it',
       one: 'external data named by one pointer of applications: this installation cannot reach it, and the operator of that system must erase it',
@@ -173,6 +176,9 @@ export const receiptTexts = {
       ],
     },
     objectsBeyond: { text: 'objects beyond the first million keys of the object store' },
+    firstReceipt: {
+      text: 'what the first receipt stated about retained data, remaining mentions and data that was not searched: after a restore, this receipt was signed again from the erasure ledger, which contains only the numbers of erased records',
+    },
   },
 } as const satisfies Record<string, Record<string, ReceiptText>>
 

@@ -3,7 +3,7 @@ import { type DataSource, type ErasedWords, type ItemId, longestSearch, needsWor
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import type { Receipt } from '#lib/kernel/receipt.ts'
-import { fingerprintsRow } from '../ledger/ledger-history.ts'
+import { fingerprintsRow, receiptItems } from '../ledger/ledger-history.ts'
 import {
   type Accounting,
   adminActLines,
@@ -316,6 +316,10 @@ async function appendCommit({ id: runId, receiptId: id }: RunRow, steps: readonl
   return { hasWords: stored !== undefined }
 }
 
+/** A restored database that lost the receipt gets every statement of it from the ledger, not only the counts. */
+const appendReceipt = (receipt: Receipt, { ledger }: EngineDeps): Promise<void> =>
+  withStore('ledger', () => ledger.append(receiptItems(receipt)))
+
 /** Returns the run to verify, or `later` while enough other runs already try the store that it waits for. */
 const verifiableRun = (runId: string, { db, holds, now }: EngineDeps) =>
   db.transaction(async (tx) => {
@@ -341,6 +345,7 @@ async function verifyRun(runId: string, deps: EngineDeps): Promise<boolean> {
   if (residue.size > 0) await sendBack(run, residue, deps)
   else {
     const receipt = await signReceipt(run, steps, committed, deps)
+    await appendReceipt(receipt, deps)
     interrupt('verify.signed')
     await completeRun(run, receipt, deps)
     await forgetPages(run.id, deps)

@@ -1,5 +1,6 @@
 import { logFault } from '#lib/kernel/fault-log.ts'
 import { Problem } from '#lib/kernel/problem.ts'
+import type { Receipt } from '#lib/kernel/receipt.ts'
 import {
   type CommitRow,
   type ItemsRow,
@@ -19,7 +20,7 @@ import { unknownErasures } from './repository.ts'
 
 type KeyRow = Extract<LedgerRow, { kind: 'key' }>
 type Intent = RecordIntent | SubjectIntent | PartIntent
-/** An executed intent: the last intent before the last commit, and the number of item rows that belong to it. */
+/** An executed intent: the last intent before the last commit, and the number of item rows that belong to it, with its receipt. */
 export interface Committed<I extends Intent = Intent> {
   intent: I
   commit: CommitRow
@@ -55,6 +56,8 @@ export async function ledgerHistory(ledger: Pick<Ledger, 'read'>): Promise<Ledge
     const intent = row.kind === 'commit' ? intents.get(row.id) : undefined
     if (row.kind === 'commit' && intent)
       committed.set(row.id, { intent, commit: row, itemsRows: itemsRows.get(row.id) ?? 0 })
+    const signed = row.kind === 'items' && row.holder === receiptRow ? committed.get(row.id) : undefined
+    if (signed) signed.itemsRows = itemsRows.get(row.id) ?? 0
   }
   return {
     committed: [...committed.values()],
@@ -66,6 +69,19 @@ export async function ledgerHistory(ledger: Pick<Ledger, 'read'>): Promise<Ledge
 
 /** Used instead of a data source's name in a row of items. Its one item contains the fingerprints of the erased words. */
 export const fingerprintsRow = 'erased.words'
+
+/**
+ * Used instead of a data source's name in a row of items. Its one item is the signed receipt, as JSON without signatures. Appended after
+ * the commit and before the receipt is stored; the newest one counts.
+ */
+export const receiptRow = 'erasure.receipt'
+
+export const receiptItems = ({ jws: _, complete_reading: __, ...content }: Receipt): ItemsRow => ({
+  kind: 'items',
+  id: content.receipt_id,
+  holder: receiptRow,
+  items: [JSON.stringify(content)],
+})
 
 /** Streams the rows of items of the given executed erasures. */
 export async function* committedItems(

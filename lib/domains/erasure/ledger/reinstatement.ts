@@ -1,17 +1,19 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { RunState } from '#lib/kernel/erasure-run.ts'
 import type { RecordScope, Subject } from '#lib/kernel/erasure-scope.ts'
+import { Receipt } from '#lib/kernel/receipt.ts'
+import { receiptText } from '#lib/kernel/receipt-texts.ts'
 import type { ItemsRow, Ledger, PartIntent, RecordIntent, SubjectIntent } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import type { EngineDeps, HasAdminActs } from '../engine/dependencies.ts'
 import { identitiesOf, reserveIds } from '../engine/erase.ts'
 import type { RecordErasures } from '../engine/in-request.ts'
-import { adminActLines, outcomesOf, receiptContent, storeReceipt } from '../receipts/receipt.ts'
+import { adminActLines, fingerprintRetention, outcomesOf, receiptContent, storeReceipt } from '../receipts/receipt.ts'
 import type { Signer } from '../receipts/signing.ts'
 import { namedInLog, recordIdOf } from '../runs/run-rules.ts'
 import type { SuppressionKeys, Suppressions } from '../suppression/suppressions.ts'
 import { recordDeletion } from '../writes.ts'
-import { type Committed, committedItems } from './ledger-history.ts'
+import { type Committed, committedItems, fingerprintsRow, receiptRow } from './ledger-history.ts'
 
 /** What a replay of the ledger needs. */
 export interface RestrictedSubjects {
@@ -49,20 +51,66 @@ export const reason = 'replay'
 
 export type RunIntent = SubjectIntent | PartIntent
 
-/** Signs the receipt of an erasure again and stores it, with the entries of the suppression list. */
-async function reinstateReceipt({ intent, commit }: Committed<RunIntent>, deps: ReplayDeps): Promise<void> {
-  const { db, signer, dataSources, subjects, suppressions, now } = deps
-  const { id: receiptId, scope } = intent
+type Content = Omit<Receipt, 'jws'>
+const ReceiptContent = Receipt.omit({ jws: true, complete_reading: true })
+
+/** What the rows of items contain besides items of stores. */
+interface RowsOfReceipt {
+  /** The first receipt without its signature; null if the ledger does not contain it, or not any more. */
+  first: Content | null
+  hasFingerprints: boolean
+}
+
+/**
+ * The receipt of an erasure of which the ledger contains only the counts, as ledgers of earlier versions do, and those whose keys are
+ * destroyed. It lists the legal holds without numbers, and says that the other limits are not known.
+ */
+async function contentFromCounts(
+  { intent, commit }: Committed<RunIntent>,
+  { hasFingerprints }: RowsOfReceipt,
+  deps: ReplayDeps,
+): Promise<Content> {
+  const { dataSources, facts, now } = deps
+  const { scope } = intent
   const deletedAt = new Date(intent.at)
   const counts = Object.entries(commit.erased ?? {}).map(([name, count]) => [name, { planned: count, erased: count }])
   const outcomes = outcomesOf(dataSources, Object.fromEntries(counts))
   const emptied = new Set(outcomes.flatMap(({ store, erased }) => (erased > 0 ? [store] : [])))
   const inStores = await deps.residueIn([...emptied])
   const account = 'part' in scope ? null : scope.subject.account
-  const whileHeld = adminActLines(await deps.hasAdminActs(account, now()))
-  const subject = { whileHeld }
-  const verified = { receiptId, scope, deletedAt, reason, outcomes, subject, inStores, at: now() }
-  const receipt = await signer.sign(receiptContent(deps, verified))
+  const {
+    retained,
+    not_searched: unsearched = [],
+    ...content
+  } = receiptContent(deps, {
+    receiptId: intent.id,
+    scope,
+    deletedAt,
+    reason,
+    outcomes,
+    subject: { whileHeld: adminActLines(await deps.hasAdminActs(account, now())) },
+    inStores,
+    words: hasFingerprints ? fingerprintRetention(deletedAt, facts) : [],
+    at: now(),
+  })
+  const held = intent.heldBy.map((hold) => ({
+    what: receiptText('retained', 'heldUncounted', { hold }),
+    ground: receiptText('grounds', 'hold'),
+    until: null,
+  }))
+  const unknown = { store: 'postgresql', what: receiptText('notSearched', 'firstReceipt'), count: null }
+  return { ...content, retained: [...held, ...retained], not_searched: [...unsearched, unknown] }
+}
+
+/** Signs the receipt of an erasure again and stores it, with the entries of the suppression list. */
+async function reinstateReceipt(one: Committed<RunIntent>, rows: RowsOfReceipt, deps: ReplayDeps): Promise<void> {
+  const { db, signer, subjects, suppressions, now } = deps
+  const { intent } = one
+  const { id: receiptId, scope } = intent
+  const deletedAt = new Date(intent.at)
+  // Its statements were true when it was signed, and the repeated erasure has a receipt of its own.
+  const content = rows.first && { ...rows.first, reason, signed_at: now().toISOString() }
+  const receipt = await signer.sign(content ?? (await contentFromCounts(one, rows, deps)))
   const since = 'part' in scope ? [] : (await subjects.stored(db.prisma, scope.subject, deletedAt)).since.agents
   await db.transaction(async (tx) => {
     if ('hashes' in intent) await suppressions.store(tx, intent.hashes, { runId: receiptId, since: deletedAt })
@@ -101,11 +149,18 @@ const reinstateIds = (
  * ids first and the receipt last: a stored receipt implies stored ids.
  */
 export async function reinstateRuns(lost: ReadonlyMap<string, Committed<RunIntent>>, deps: ReplayDeps): Promise<void> {
+  const rows = new Map<string, RowsOfReceipt>()
   for await (const row of committedItems(deps.ledger, lost)) {
     const one = lost.get(row.id)
     if (one && Object.keys(row.identities ?? {}).length > 0) await reinstateIds(row, new Date(one.intent.at), deps)
+    const ofReceipt = rows.get(row.id) ?? { first: null, hasFingerprints: false }
+    const [item] = row.items
+    if (row.holder === fingerprintsRow) rows.set(row.id, { ...ofReceipt, hasFingerprints: true })
+    if (row.holder === receiptRow && item !== undefined)
+      rows.set(row.id, { ...ofReceipt, first: ReceiptContent.parse(JSON.parse(item)) })
   }
-  for (const one of lost.values()) await reinstateReceipt(one, deps)
+  for (const one of lost.values())
+    await reinstateReceipt(one, rows.get(one.intent.id) ?? { first: null, hasFingerprints: false }, deps)
 }
 
 /**

@@ -1,4 +1,4 @@
-import { mkdtempSync, renameSync, rmSync } from 'node:fs'
+import { cpSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -99,12 +99,16 @@ const isThere = async (app: TestApp, { person, agent, unit }: TestSubject) => [
 ]
 const nothing = { erased: 0, subjects: 0, reinstated: 0, damaged: 0, receipts: [], refused: [], unfinished: [] }
 
+const receiptOf = async (app: TestApp, id: string) => (await app.fetch('GET', `/v1/receipts/${id}`)).json
+const signedAgain = { reason: 'replay', signed_at: expect.any(String), jws: expect.any(String) }
+
 describe('replay on a backup from before the erasure', () => {
   it('erases a restored person again, and restores the receipt, erased ids and suppression', async () => {
     const known = await somebody(before)
     const bystander = await somebody(before)
     const fromBackup = await restore()
     const { receiptId } = await erased(before, known.subject)
+    const first = await receiptOf(before, receiptId)
     const app = await fromBackup()
     expect(await isThere(app, known)).toEqual([1, 1, 1])
     expect(await withoutLedger(() => hits(app))).toBe(2)
@@ -123,14 +127,9 @@ describe('replay on a backup from before the erasure', () => {
     expect(await isThere(app, bystander)).toEqual([1, 1, 1])
     // The receipt that the person has is restored, and verifies.
     const receipt = (await app.fetch('GET', `/v1/receipts/${receiptId}`)).json
-    expect(receipt).toMatchObject({
-      receipt_id: receiptId,
-      deleted_id: known.person.accountId,
-      subject_kind: 'account',
-    })
-    expect(receipt.stores.find(({ holder }: { holder: string }) => holder === 'knowledge.units')).toMatchObject({
-      deleted: 1,
-    })
+    expect(receipt).toMatchObject({ deleted_id: known.person.accountId, subject_kind: 'account' })
+    expect(receipt.stores).toContainEqual(expect.objectContaining({ holder: 'knowledge.units', deleted: 1 }))
+    expect(receipt).toEqual({ ...first, ...signedAgain })
     expect(await verifyReceipt(receipt, await app.app.signer.keys())).toHaveProperty('kid')
     expect((await app.fetch('GET', `/v1/receipts/${report.receipts[0]}`)).json.deleted_id).toBe(known.person.accountId)
     // The ids cannot be used again.
@@ -205,6 +204,33 @@ describe('replay on a backup from before the erasure', () => {
     expect((await app.fetch('GET', `/v1/knowledge/${unit}`, { token })).status).toBe(200)
   })
 
+  it('erases the agents of a person again whose erasure was written back into an older ledger', async () => {
+    const known = await somebody(before)
+    const later = await somebody(before)
+    // The first erasure marks the folder as that of this installation.
+    await erased(before, (await somebody(before)).subject)
+    const older = mkdtempSync(join(tmpdir(), 'kp-older-ledger-'))
+    cpSync(ledger, older, { recursive: true })
+    const fromBackup = await restore()
+    const { receiptId } = await erased(before, known.subject)
+    const first = await receiptOf(before, receiptId)
+    rmSync(ledger, { recursive: true })
+    renameSync(older, ledger)
+    const present = await testApp(
+      { KP_LEDGER_URL: ledger },
+      await backupOf({ ownerUrl: before.ownerUrl, env: before.app.env }),
+    )
+    expect(await present.app.writeMissingRows()).toBeGreaterThan(0)
+    await present.close()
+    const app = await fromBackup()
+    await app.db.prisma.agent.update({ where: { id: later.agent.id }, data: { ownerId: known.person.accountId } })
+    expect(await replay(app)).toMatchObject({ subjects: 1, reinstated: 1 })
+    expect(await isThere(app, known)).toEqual([0, 0, 0])
+    expect(await receiptOf(app, receiptId)).toEqual({ ...first, ...signedAgain })
+    // The account owned this agent in the backup, but it was not erased with the account.
+    expect(await app.db.prisma.agent.count({ where: { id: later.agent.id } })).toBe(1)
+  })
+
   it('ignores intents without a commit', async () => {
     const known = await somebody(before)
     const fromBackup = await restore()
@@ -276,15 +302,33 @@ describe('replay under a legal hold', () => {
     const other = await contribute(before, known.agent)
     await hold(before, other)
     const fromBackup = await restore()
-    await erased(before, known.subject)
+    const { receiptId } = await erased(before, known.subject)
+    const first = await receiptOf(before, receiptId)
+    expect(first.held).toBeGreaterThan(0)
     const app = await fromBackup()
     expect(await replay(app)).toMatchObject({ subjects: 1, reinstated: 1 })
+    expect(await receiptOf(app, receiptId)).toEqual({ ...first, ...signedAgain })
     expect(await isThere(app, known)).toEqual([0, 1, 0])
     expect(await app.db.prisma.unit.count({ where: { id: other } })).toBe(1)
     expect(await app.db.prisma.erasedId.count({ where: { id: other } })).toBe(0)
     const runs = await app.db.prisma.erasureRun.count()
     expect(await replay(app)).toMatchObject({ subjects: 0, reinstated: 0 })
     expect(await app.db.prisma.erasureRun.count()).toBe(runs)
+  })
+
+  it('says on a receipt of which the ledger has only counts that its other statements are not known', async () => {
+    const known = await somebody(before)
+    const id = await hold(before, await contribute(before, known.agent))
+    const fromBackup = await restore()
+    const { receiptId } = await erased(before, known.subject)
+    await before.app.ledger.forgetItems(new Date(before.clock.now().getTime() + 400 * 86_400_000))
+    const app = await fromBackup()
+    expect(await replay(app)).toMatchObject({ subjects: 1, reinstated: 1 })
+    const receipt = await receiptOf(app, receiptId)
+    const what = (lines: { what: string }[]) => lines.map((line) => line.what)
+    expect(what(receipt.retained)).toContain(receiptText('retained', 'heldUncounted', { hold: id }))
+    expect(what(receipt.not_searched)).toContain(receiptText('notSearched', 'firstReceipt'))
+    expect(await verifyReceipt(receipt, await app.app.signer.keys())).toHaveProperty('kid')
   })
 
   it('refuses to erase the person again when the backup lacks the hold', async () => {

@@ -26,6 +26,7 @@ import {
   isOfSubject,
   type LedgerHistory,
   ledgerHistory,
+  receiptItems,
 } from './ledger-history.ts'
 import {
   type ReplayDeps,
@@ -235,10 +236,32 @@ async function lostHolds(heldBy: readonly string[], { db, holds }: ReplayDeps): 
   return heldBy.filter((hold) => !known.has(hold))
 }
 
+/**
+ * The subject of an erasure, with those agents and participations of its account that the erasure put on the suppression list. An
+ * intent that was written back from the database names the account only.
+ */
+const erasedSubject = (
+  { scope: { subject }, hashes }: SubjectIntent,
+  { db, subjects, suppressions }: ReplayDeps,
+): Promise<Subject> =>
+  db.transaction(async (tx) => {
+    const named = new Set([...subject.agents, ...(subject.participants ?? [])])
+    const agents = (await subjects.agentsOf(tx, subject)).filter((id) => !named.has(id))
+    const claimed = (await subjects.participantsOf(tx, subject)).filter((id) => !named.has(id))
+    const keys = await subjects.participantKeys(tx, claimed)
+    const erasedKeys = new Set(await suppressions.matching(tx, hashes, 'participant', [...keys.values()]))
+    const participants = [...keys].flatMap(([id, key]) => (erasedKeys.has(key) ? [id] : []))
+    return {
+      account: subject.account,
+      agents: [...subject.agents, ...(await suppressions.matching(tx, hashes, 'agent', agents))].sort(),
+      ...participating([...(subject.participants ?? []), ...participants].sort()),
+    }
+  })
+
 /** Returns true when only held records of the subject remain, so that its receipt can be restored. */
 async function replaySubject(intent: SubjectIntent, report: Replay, deps: ReplayDeps): Promise<boolean> {
   const lost = await lostHolds(intent.heldBy, deps)
-  const { subject } = intent.scope
+  const subject = await erasedSubject(intent, deps)
   const { before, since } = await deps.subjects.stored(deps.db.prisma, subject, new Date(intent.at))
   if (lost.length > 0 && !isNobody(before)) {
     report.refused.push({ receipt: intent.id, holds: lost })
@@ -352,7 +375,10 @@ async function rowsOf(
   const part = run && runPartOf(run)
   const heldBy = run ? [...new Set((await stepsOf(tx, run.id)).flatMap(({ held }) => Object.keys(held)))].sort() : []
   const redacts = run?.redacts && { redacts: true }
-  if (part) return [{ kind: 'intent', id: receiptId, at, scope: { part }, heldBy, ...redacts }, ...items, commit]
+  if (part) {
+    const intent = { kind: 'intent', id: receiptId, at, scope: { part }, heldBy, ...redacts } as const
+    return [intent, ...items, commit, receiptItems(receipt)]
+  }
   const { subject_kind: kind, deleted_id: id } = receipt
   if (kind !== undefined) {
     const subject = {
@@ -361,7 +387,8 @@ async function rowsOf(
       ...(kind === 'participant' && { participants: [id] }),
     }
     const hashes = await suppressions.ofRun(tx, run?.id ?? receiptId)
-    return [{ kind: 'intent', id: receiptId, at, scope: { subject }, hashes, heldBy, ...redacts }, ...items, commit]
+    const intent = { kind: 'intent', id: receiptId, at, scope: { subject }, hashes, heldBy, ...redacts } as const
+    return [intent, ...items, commit, receiptItems(receipt)]
   }
   if (receipt.part_kind !== undefined) return undefined
   const plan = new Map(Object.entries(ReceiptPlan.parse(row.plan)).map(([name, planned]) => [name, planned.items]))

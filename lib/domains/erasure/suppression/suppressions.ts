@@ -222,6 +222,21 @@ export function suppressions(hashes: SuppressionHashes) {
     /** Returns the values of a run in the form that the ledger stores. */
     ofRun: (tx: Transaction, runId: string): Promise<LedgerHash[]> => suppressionsOfRun(tx, { runId }),
     among,
+    /** Returns those of the values that the hashes of one erasure contain. Uses only the connection of the transaction. */
+    async matching(
+      tx: Transaction,
+      of: readonly LedgerHash[],
+      kind: SuppressedKind,
+      values: readonly string[],
+    ): Promise<string[]> {
+      const known = new Set(of.flatMap((one) => (one.kind === kind ? [one.hash] : [])))
+      if (known.size === 0) return []
+      const matches: string[] = []
+      for (const value of values)
+        if ((await hashes.every(kind, value, tx)).some((hash) => known.has(Buffer.from(hash).toString('hex'))))
+          matches.push(value)
+      return matches
+    },
     /**
      * Returns those of the agents that were erased while they belonged to the organization. The list does not say this about agents that
      * earlier versions erased: these count for every organization. Uses only the connection of the transaction.
