@@ -43,14 +43,14 @@ export async function personForFrame(): Promise<AccountView | undefined> {
 }
 
 /** The pending and running erasures of the person's data, for the frame. Returns none instead of failing when a store is unavailable. */
-export async function erasuresForFrame(accountId: string): Promise<ErasuresAhead> {
+export const erasuresForFrame = cache(async (accountId: string): Promise<ErasuresAhead> => {
   try {
     return await app.requests.erasuresAhead(accountId)
   } catch (error) {
     if (Problem.is(error)) return { shown: [], total: 0 }
     throw error
   }
-}
+})
 
 /** Whether consequential actions need a second admin, for the labels of buttons. Returns false when a store is unavailable. */
 export async function approvalRequiredForFrame(): Promise<boolean> {

@@ -41,7 +41,7 @@ export function NewPasswordForm() {
   if (using.isSuccess)
     return (
       <Alert tone="done" title={t('new.done')} isLive>
-        <p>{t('new.doneText', { count: using.data.data.sessions_ended })}</p>
+        {using.data.data.sessions_ended > 0 && <p>{t('new.doneText', { count: using.data.data.sessions_ended })}</p>}
         <p>
           <ButtonLink href="/sign-in" size="small">
             {t('new.signIn')}

@@ -69,7 +69,7 @@ export function PasswordForm({ email, isFirst }: { email: string; isFirst: boole
   if (change.isSuccess)
     return (
       <Alert tone="done" title={t('changed')} isLive>
-        <p>{t('ended', { count: change.data.data.sessions_ended })}</p>
+        {change.data.data.sessions_ended > 0 && <p>{t('ended', { count: change.data.data.sessions_ended })}</p>}
         <p>
           <ButtonLink href={wasFirst ? '/overview' : '/account'} size="small">
             {t(wasFirst ? 'start' : 'continue')}

@@ -7,6 +7,7 @@ import { useOffline } from 'next/offline'
 import { useTranslations } from 'next-intl'
 import { useCallback, useEffect, useRef, useState } from 'react'
 import { Button } from '#components/ui/button.tsx'
+import { usePunctuation } from '#components/ui/punctuation.ts'
 import { RequestRefused } from '#lib/client/request.ts'
 import { fetchForRouter } from './page-fetch.ts'
 
@@ -131,6 +132,7 @@ function useConnection() {
  */
 export function ConnectionNotice() {
   const t = useTranslations('common.offline')
+  const { space } = usePunctuation()
   const retry = useRef<HTMLButtonElement>(null)
   useRouterFetch()
   const { state, look } = useConnection()
@@ -143,7 +145,9 @@ export function ConnectionNotice() {
           <div className="flex flex-wrap items-center gap-x-4 gap-y-2 px-4 py-2.5 sm:px-6">
             <WifiOff aria-hidden className="size-4.5 text-amber" />
             <p className="min-w-0 grow basis-64">
-              <strong className="font-medium">{t('title')}.</strong> {t('text')}
+              <strong className="font-medium">{t('title')}</strong>
+              {space}
+              {t('text')}
             </p>
             <Button ref={retry} tone="plain" size="small" onClick={() => void look()}>
               {t('again')}

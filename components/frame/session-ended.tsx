@@ -6,6 +6,7 @@ import { usePathname, useRouter } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import { useEffect, useState } from 'react'
 import { PlainButtonLink } from '#components/ui/button.tsx'
+import { usePunctuation } from '#components/ui/punctuation.ts'
 import { RequestRefused } from '#lib/client/request.ts'
 
 const channelName = 'session'
@@ -68,6 +69,7 @@ function useHasEnded(accountId: string | undefined, path: string): boolean {
  */
 export function SessionEnded({ accountId }: { accountId: string | undefined }) {
   const t = useTranslations('frame.sessionEnded')
+  const { space } = usePunctuation()
   const router = useRouter()
   const path = usePathname()
   const hasEnded = useHasEnded(accountId, path)
@@ -84,7 +86,9 @@ export function SessionEnded({ accountId }: { accountId: string | undefined }) {
         <div className="flex flex-wrap items-center gap-x-4 gap-y-2 border-b border-amber/40 bg-amber-wash px-4 py-2.5 sm:px-6">
           <LogOut aria-hidden className="size-4.5 text-amber" />
           <p className="min-w-0 grow basis-64">
-            <strong className="font-medium">{t('title')}</strong> {isAtSignIn ? t('here') : t('text')}
+            <strong className="font-medium">{t('title')}</strong>
+            {space}
+            {isAtSignIn ? t('here') : t('text')}
           </p>
           {!isAtSignIn && (
             <PlainButtonLink

@@ -106,7 +106,7 @@ export function FirstRun({ initial, policyVersion, origin }: FirstRunProps) {
   }
   return (
     <ol className="grid gap-4">
-      <Step title={t('connect.title')} state={agent ? 'done' : 'now'}>
+      <Step title={t('connect.title')} state={units > 0 || key !== undefined ? 'done' : 'now'}>
         {units === 0 && key === undefined && <Connect isBusy={create.isPending} onBegin={begin} />}
         {create.problem && <ProblemAlert problem={create.problem} />}
         {hasFailed && <Alert tone="danger" title={t('connect.failed')} isLive />}

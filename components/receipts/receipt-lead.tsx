@@ -3,6 +3,7 @@ import { Stamp, TriangleAlert } from 'lucide-react'
 import { useFormatter, useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
 import { useDataNames } from '#components/stores/data-names.ts'
+import { usePunctuation } from '#components/ui/punctuation.ts'
 import { Time } from '#components/ui/time.tsx'
 import { legalHoldCountsIn } from '#lib/domains/erasure/rules.ts'
 import type { Receipt } from '#lib/kernel/receipt.ts'
@@ -21,16 +22,22 @@ const added = (counts: readonly number[]): number => counts.reduce((sum, one) =>
 /** How the places were searched again, in one sentence for each statement of the receipt. It claims no more than they do. */
 function SearchedAgain({ receipt: { stores, complete_reading: reading } }: { receipt: Receipt }) {
   const t = useTranslations('receipt.search')
+  const { space } = usePunctuation()
   const from = byTime(stores.map(({ verified_at }) => verified_at))[0]
   if (from === undefined) return null
   const until = byTime(reading?.stores.map((one) => one.until) ?? []).at(-1)
   return (
     <p className="text-quiet">
-      {t.rich('index', { time: () => <Time at={from} /> })}{' '}
+      {t.rich('index', { time: () => <Time at={from} /> })}
+      {space}
       {reading && until !== undefined ? (
         <>
-          {t.rich('complete', { time: () => <Time at={until} />, stores: reading.stores.length })}{' '}
-          {t('completeLeft', { left: added(reading.stores.map(({ left }) => left)) })} <NamesListed reading={reading} />{' '}
+          {t.rich('complete', { time: () => <Time at={until} />, stores: reading.stores.length })}
+          {space}
+          {t('completeLeft', { left: added(reading.stores.map(({ left }) => left)) })}
+          {space}
+          <NamesListed reading={reading} />
+          {space}
           <NotRead reading={reading} />
         </>
       ) : (
@@ -82,13 +89,15 @@ export function ReadingTable({ reading }: { reading: Reading | undefined }) {
 /** One line of the answer to "what stays, and why?". */
 function Staying({ group }: { group: StayingGroup }) {
   const t = useTranslations('receipt.staying')
+  const { space } = usePunctuation()
   const format = useFormatter()
   const { name, parts, until } = group
   return (
     <li>
       <span className="font-medium">{t(`${name}.title`)}</span>
       {t('colon')}
-      {t(`${name}.text`, { parts: format.list(parts.map((part) => t(`parts.${part}`))) })}{' '}
+      {t(`${name}.text`, { parts: format.list(parts.map((part) => t(`parts.${part}`))) })}
+      {space}
       <span className="text-quiet">
         {until !== null
           ? t.rich('until', { time: () => <Time at={until} isDay /> })

@@ -3,10 +3,10 @@ import { besideChinese, punctuationOf, spacedDigits, tidyChinese } from './punct
 
 test('punctuationOf returns the marks of each language', () => {
   const shown = (locale: string) => {
-    const { list, colon, open, close } = punctuationOf(locale)
-    return `a${colon}${list(['b', 'c'])}${open}d${close}`
+    const { list, colon, open, close, space } = punctuationOf(locale)
+    return `a${colon}${list(['b', 'c'])}${open}d${close}${space}e`
   }
-  expect([shown('en'), shown('zh')]).toEqual(['a: b, c (d)', 'a：b、c（d）'])
+  expect([shown('en'), shown('zh')]).toEqual(['a: b, c (d) e', 'a：b、c（d）e'])
 })
 
 test('spacedDigits separates digits from Chinese characters only', () => {

@@ -19,6 +19,8 @@ export function punctuationOf(locale: string) {
   return {
     list: (values: readonly string[]): string => values.join(isChinese ? '、' : ', '),
     colon: isChinese ? '：' : ': ',
+    /** Between sentences. A Chinese full stop contains its space. */
+    space: isChinese ? '' : ' ',
     open: isChinese ? '（' : ' (',
     close: isChinese ? '）' : ')',
   }

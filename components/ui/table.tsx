@@ -507,7 +507,7 @@ export function DataTable<Row>({
     <div className="grid min-w-0 grid-cols-[minmax(0,1fr)] gap-3">
       {engine}
       {(toolbar || name !== undefined) && (
-        <div className="flex flex-wrap items-end justify-between gap-3">
+        <div className="flex flex-wrap items-start justify-between gap-3">
           <div className="min-w-[min(100%,16rem)] flex-1">{toolbar}</div>
           {name !== undefined && !isEmpty && (
             <ViewMenu name={name} columns={columns} shown={{ columns: visible, rows }} view={view} onView={setView} />

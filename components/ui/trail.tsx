@@ -41,7 +41,11 @@ export function Trail({ trail, className }: { trail: readonly Breadcrumb[]; clas
         {trail.map(({ href, title }) => (
           <li
             key={href}
-            className="flex min-h-6 min-w-0 items-center gap-1 not-last:after:content-['/'_/_''] max-sm:not-last:hidden"
+            className={clsx(
+              "flex min-h-6 min-w-0 items-center gap-1 not-last:after:content-['/'_/_''] max-sm:not-last:hidden",
+              // Where there is room, only a long name is cut, so that its neighbors stay readable.
+              title.length <= 16 && 'xl:shrink-0',
+            )}
           >
             <TextLink href={href} tone="quiet" className="truncate">
               {title}

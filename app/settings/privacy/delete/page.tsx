@@ -2,7 +2,7 @@ import type { Metadata } from 'next'
 import { redirect } from 'next/navigation'
 import { getFormatter, getLocale, getNow, getTranslations } from 'next-intl/server'
 import type { z } from 'zod'
-import { callUseCase, currentPerson, requirePageAccess } from '#app/page-access.ts'
+import { callUseCase, currentPerson, erasuresForFrame, requirePageAccess } from '#app/page-access.ts'
 import { receiptNamed } from '#app/receipts/named.ts'
 import { agentIn, callForOwnAgent, loadOwnAgents } from '#app/settings/privacy/own-agents.ts'
 import { Messages } from '#components/frame/words.tsx'
@@ -95,7 +95,11 @@ export default async function DeletionPage({
     if (!person && !isSignedOut) await requirePageAccess('deletion')
     return (
       <Messages of={['deletion', 'dataNames', 'erasurePlaces']}>
-        <FiledDeletionPage asked={asked} detail={person && (await detailOf(asked.requestId))} />
+        <FiledDeletionPage
+          asked={asked}
+          detail={person && (await detailOf(asked.requestId))}
+          agentName={person && (await agentNameIn(person.account_id, asked.requestId))}
+        />
       </Messages>
     )
   }
@@ -209,7 +213,7 @@ async function Deleted({ plan, numbers, isOfAgent }: ConsequencesProps) {
     getTranslations('dataNames').then(dataNamesIn),
     getLocale(),
   ])
-  const { colon } = punctuationOf(locale)
+  const { colon, space } = punctuationOf(locale)
   const { gone, others } = numbers
   const {
     remaining_projects: remaining = 0,
@@ -258,7 +262,7 @@ async function Deleted({ plan, numbers, isOfAgent }: ConsequencesProps) {
       {changed.length > 0 && (
         <p>
           {`${t('changed')}${colon}`}
-          {changed.map((key) => t(key, { count: numbers[key] })).join(' ')}
+          {changed.map((key) => t(key, { count: numbers[key] })).join(space)}
         </p>
       )}
       <details>
@@ -285,6 +289,10 @@ const unlessMissing = async <T,>(work: Promise<T>): Promise<T | undefined> => {
 const detailOf = async (requestId: string): Promise<Detail | undefined> =>
   (await unlessMissing(callUseCase(app.requests.read, { params: { id: requestId } })))?.data
 
+/** The name of the agent that the request erases; undefined if the request erases a person, or after it erased the agent. */
+const agentNameIn = async (accountId: string, requestId: string): Promise<string | undefined> =>
+  (await erasuresForFrame(accountId)).shown.find((one) => one.requestId === requestId)?.agent ?? undefined
+
 async function underReceipt(id: string | null): Promise<UnderReceipt> {
   const found = id === null ? undefined : await receiptNamed(id)
   if (typeof found !== 'object') return found
@@ -294,16 +302,22 @@ async function underReceipt(id: string | null): Promise<UnderReceipt> {
 /** Statuses that end in the receipt without an action of the person. */
 const going: readonly (FiledDeletionStatus | undefined)[] = ['running', 'failed', 'afterCopy']
 
+interface FiledDeletionProps {
+  asked: FiledDeletion
+  detail: Detail | undefined
+  agentName: string | undefined
+}
 /**
  * Shown after a deletion was requested: its start or progress and how to cancel it. It ends in the receipt as soon as that is signed.
  */
-async function FiledDeletionPage({ asked, detail }: { asked: FiledDeletion; detail: Detail | undefined }) {
+async function FiledDeletionPage({ asked, detail, agentName }: FiledDeletionProps) {
   const receiptId = detail ? detail.receipt_id : (asked.receiptId ?? null)
   const [t, now, receipt] = await Promise.all([getTranslations('deletion'), getNow(), underReceipt(receiptId)])
   if (receiptId !== null && (receipt === 'signed' || receipt === 'signed_held')) redirect(`/receipts/${receiptId}`)
   const saying = detail && requestSayingOf(detail, detail.timeline, now)
   const status = saying ? filedDeletionStatus(saying) : agentsNotYetFiled(receipt, asked.until, now)
-  const agent = detail ? detail.agent_id : (asked.agent ?? null)
+  const agentId = detail ? detail.agent_id : (asked.agent ?? null)
+  const agent = agentId === null ? null : (agentName ?? agentId)
   const until = detail ? detail.waiting_until : (asked.until ?? null)
   const isOver = status === 'cancelled' || status === 'rejected' || (detail !== undefined && isClosed(detail.state))
   const isGoing = going.includes(status) || (status === undefined && !isOver)
