@@ -288,7 +288,10 @@ function checkPooler({ DATABASE_DIRECT_URL, DATABASE_MIGRATION_URL, DATABASE_URL
     throw new BadVariable('DATABASE_MIGRATION_URL', 'is required when DATABASE_DIRECT_URL is set')
 }
 
-/** Applications write to the bucket of objects, and its copies must not contain the keys of snapshots. */
+/**
+ * The bucket of our files (snapshots and their keys) must not be the bucket of objects: applications write there, and copies of that bucket
+ * would contain the keys.
+ */
 function checkBuckets({ KP_FILES_URL, KP_OBJECTS_URL, KP_DATA_DIR }: Env): void {
   if (KP_FILES_URL === undefined || KP_OBJECTS_URL === undefined) return
   const [files, objects] = [objectsAddress(KP_FILES_URL, KP_DATA_DIR), objectsAddress(KP_OBJECTS_URL, KP_DATA_DIR)]

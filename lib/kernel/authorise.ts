@@ -72,8 +72,9 @@ export function guardExport(
 const readers = ['private', 'org', 'network'] as const
 
 /**
- * The guard of changes to one record of somebody else, which an admin can make to what is shared: in person with a recently entered
- * password, and never so that more people can read it.
+ * The guard of changes to a shared record. Its author may change it. An admin may change a record of somebody else only in person, with a
+ * recently entered password, and may not show it to more readers.
+ * @throws Problem `forbidden`
  */
 export function guardRecord(
   ctx: GuardedContext,
@@ -89,8 +90,9 @@ export function guardRecord(
 }
 
 /**
- * The guard of retention periods: a shorter one lets the next sweep erase records of others, so only a person sets it, and it waits until it
- * can no longer be cancelled. A sweep applies what is in force, so starting one needs no person.
+ * The guard of retention periods. A shorter period makes sweeps delete records of others, so a token cannot set it, and it applies only after
+ * 24 hours in which it can be cancelled. A sweep applies the periods in force, so a token may start one.
+ * @throws Problem `forbidden`
  */
 export function guardRetention(ctx: GuardedContext, isShorter: boolean): void {
   consulted(ctx, 'erase-words')
@@ -102,8 +104,9 @@ export function guardRetention(ctx: GuardedContext, isShorter: boolean): void {
 }
 
 /**
- * The guard of irreversible acts on one's own account, before the caller verifies the password. An account with a second factor needs it too:
- * a session that was open before, or whose cookie somebody copied, does not pass with the password alone.
+ * The guard of irreversible acts on one's own account. The caller verifies the password afterwards. An account with a second factor must
+ * also have confirmed it within the last ten minutes, because the password is not enough for an old session or a copied cookie.
+ * @throws Problem `step_up_required`
  */
 export function guardOwnAct(ctx: GuardedContext, hasFactor: boolean): void {
   consulted(ctx, 'act-on-oneself')
@@ -111,8 +114,8 @@ export function guardOwnAct(ctx: GuardedContext, hasFactor: boolean): void {
 }
 
 /**
- * The guard of applications that act for people without an account, or close projects: a token that existed when its owner changed how they sign in may be one that
- * somebody else created in the owner's session.
+ * The guard of applications that act for people without an account, or close projects. It rejects a token that is older than the last change
+ * of its owner's password or second factor, because an intruder in the owner's session could have created that token.
  * @throws Problem `forbidden` until the owner of the agent rotates the token
  */
 export function guardApplication({ actor }: Pick<Context, 'actor'>): void {

@@ -55,9 +55,9 @@ const warningOf = ({ lost }: Resealed): string | undefined =>
 const acceptLostSecretCommand = 'kp keys accept-lost-secret'
 
 /**
- * Determines the installation's secret before anything uses it: finishes a rotation that a crash interrupted, and reseals what
- * KP_SECRET_PREVIOUS opens. The database must be migrated, and the caller must hold the preparation lock. @throws DatabaseFault
- * SECRET_REPLACED, SECRET_FOREIGN, LEDGER_AWAY
+ * Determines the installation's secret before anything uses it. It finishes a rotation that a crash interrupted, and seals with the current
+ * secret what was sealed with KP_SECRET_PREVIOUS. The database must be migrated, and the caller must hold the preparation lock.
+ * @throws DatabaseFault SECRET_REPLACED: the configured secret is a former one. SECRET_FOREIGN: it belongs to another database. LEDGER_AWAY
  */
 export async function settleSecret(owner: ClientBase, settings: SecretSettings): Promise<ConfirmedSecret> {
   const { KP_DATA_DIR, KP_SECRET, KP_SECRET_PREVIOUS: previous } = settings
@@ -79,7 +79,7 @@ export async function settleSecret(owner: ClientBase, settings: SecretSettings):
   if (!isKnown && !settings.isSecretLost)
     throw new DatabaseFault(
       'SECRET_FOREIGN',
-      `The installation’s secret is another one than ${KP_SECRET === undefined ? `the one in ${KP_DATA_DIR}/secret` : 'KP_SECRET'}${previous === undefined ? '' : ' and KP_SECRET_PREVIOUS'}. Nothing was changed. Set the secret of this database, or set it as KP_SECRET_PREVIOUS for one start. If it is lost, run ${acceptLostSecretCommand}.`,
+      `This database was sealed with another secret than ${KP_SECRET === undefined ? `the one in ${KP_DATA_DIR}/secret` : 'KP_SECRET'}${previous === undefined ? '' : ' and KP_SECRET_PREVIOUS'}. Nothing was changed. Set the secret of this database, or set it as KP_SECRET_PREVIOUS for one start. If it is lost, run ${acceptLostSecretCommand}.`,
     )
   const from = previous === undefined || previous === secret ? [] : [previous]
   const warning = warningOf(

@@ -95,7 +95,7 @@ const programPrefix = new RegExp(
     `#?\\d{1,6}(?:[.):|\\t]+|(?=${blank}{2}))|[ \\u00a0\\t>|*•·→│┃#+–—-]+)`,
   'uy',
 )
-/** Most lines of other texts begin with letters that begin no prefix. */
+/** A prefix that begins with a letter. A line that begins with a letter and does not match has no prefix: most lines of prose end there. */
 const wordOfPrefix = new RegExp(
   `(?:${level}|${fieldOfLog}|Dialogue|Comment|data|event|id|retry)[ :=+|\\u00a0]|${month}`,
   'y',
@@ -107,11 +107,11 @@ const mayHavePrefixes = new RegExp(
   `(?:^|\\n)[ \\u00a0\\t>|*+-]{0,8}(?:\\d|[\\[(<#]|@@|(?:${level}|${fieldOfLog}|Dialogue|Comment|data|event|id|retry)[ :=+|\\u00a0]|${month})`,
 )
 const leastPrefixed = 3
-/** What a prefix contains; a box of a task may be empty. */
+/** A prefix contains a letter or a digit. The empty checkbox of a task list counts too. */
 const hasPrefix = /[\p{L}\p{N}]|\[ \]/u
-/** A shorter line may be twice by chance. In characters. */
+/** In characters. Two equal lines that are shorter can be a coincidence. */
 const shortestDoubled = 6
-/** Lines of one statement, or of one cue of subtitles. */
+/** How many consecutive lines without a prefix belong to one statement or to one subtitle. */
 const mostPlain = 6
 
 const isMark = (unit: number): boolean =>
@@ -253,13 +253,13 @@ const versionSigns: Readonly<Record<string, { close: string; isOld: boolean }>> 
   '{++': { close: '++}', isOld: false },
 }
 const versionSign = /\[-|\{--|\{\+\+?/g
-/** The longest words of one version. */
+/** In characters: a longer marked part is not read as an old or a new version. */
 const longestVersion = 400
 /** A line of a patch. */
 const lineOfPatch = /^(?:(@@ [^\n]*|diff [^\n]*|index [^\n]*|--- [^\n]*|\+\+\+ [^\n]*|~)|([-+ ])([^\n]*))$/gm
 const mayBePatch = /^@@ -\d/m
 interface Change extends Span {
-  /** What an old or a new version contains of it. */
+  /** The changed words without the signs around them. */
   words: Span
   isOld: boolean
 }
@@ -268,7 +268,7 @@ const hasBoth = (changes: readonly Change[]): boolean =>
 function changesIn(base: string): { changes: Change[]; signs: Span[] } {
   const changes: Change[] = []
   const signs: Span[] = []
-  // A patch of a program may contain `[-1]`.
+  // Word diffs: `[-old-] {+new+}`. Code contains `[-1]` too, so both signs are required.
   if (base.includes('{+') && (base.includes('-]') || base.includes('--}'))) {
     const next = new Map<string, number>()
     for (const { 0: sign, index } of base.matchAll(versionSign)) {

@@ -27,10 +27,10 @@ describe('RTF', () => {
     expect(lastOf(text)).not.toContain('*')
     expect(cutFrom(text, 'Anna wrote this')).toBe(text.replace('Anna wrote this', ''))
   })
-  it('reads the text around a comment without it', () => {
+  it('joins the text before and after a comment, without the text of the comment', () => {
     expect(readerText(rtf('The eng{\\*\\annotation Anna wrote this}ine runs.'))).toContain('The engine runs.')
   })
-  it('searches instructions of fields, but no person wrote them', () => {
+  it('finds words in the instruction of a field, but does not return it as text that a person wrote', () => {
     const text = rtf('See {\\field{\\*\\fldinst HYPERLINK "https://example.org/anna"}{\\fldrslt her page}}.')
     expect(lastOf(text)).toContain('example.org/anna')
     expect(spokenTexts(text).join('\n')).not.toContain('HYPERLINK')

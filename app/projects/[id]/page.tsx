@@ -81,7 +81,7 @@ export default async function ProjectPage({ params, searchParams }: Props) {
   )
 }
 
-/** A project whose data was deleted, with its certificate, or is being deleted. */
+/** A project whose data is being deleted, or was deleted and has a receipt. */
 function ClosedProject({ project }: { project: Project }) {
   const t = useTranslations('projects.one')
   const names = useTranslations('projects')
@@ -101,7 +101,7 @@ function ClosedProject({ project }: { project: Project }) {
               ? []
               : ([[t('closedFacts.closed'), <Time key="closed" at={project.closed_at} />]] as const)),
             [
-              t('closedFacts.certificate'),
+              t('closedFacts.receipt'),
               project.receipt_id === null ? (
                 t('closedFacts.none')
               ) : (

@@ -33,11 +33,14 @@ const tooLarge = (limit: number) =>
   new Problem('too_large', `A record has more than ${limit.toLocaleString('en')} bytes; it was skipped.`)
 const broken = (detail: string) => new Problem('malformed_json', detail)
 
-/** Splits NDJSON: one line per record with its part; a line without a part belongs to the head. */
+/**
+ * Splits NDJSON. A line is one record with the name of its part: `{"part":"knowledge", …}`. A line without `part` is the head of the document,
+ * which has `agent_id` or `total_units`.
+ */
 export function ndjsonSplitter({ recordBytes, isWanted }: SplitOptions): Splitter {
   let retained: Uint8Array[] = []
   let size = 0
-  /** A line is slightly longer than its record. */
+  /** In bytes. A line has the name of the part beside the record. */
   const limit = recordBytes + 1024
 
   function line(): Piece[] {
@@ -46,7 +49,7 @@ export function ndjsonSplitter({ recordBytes, isWanted }: SplitOptions): Splitte
     size = 0
     if (length > limit) return [{ part: '', fault: tooLarge(recordBytes) }]
     if (bytes.every(isBlank)) return []
-    // Our exports write `part` first, so unwanted records need not be parsed.
+    // Our exports write `part` first, so a record of an unwanted part is not parsed.
     const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, 300)).toString('latin1')
     const first = /^\s*\{\s*"part"\s*:\s*"([^"\\]{1,200})"/.exec(head)?.[1]
     if (first !== undefined) return recordOf(first, bytes)

@@ -68,7 +68,7 @@ export const ProjectView = z
     is_held: z.boolean().meta({ description: 'A legal hold covers it: nothing of it is erased until the hold ends' }),
     is_erasing: z.boolean().meta({ description: 'Its data is being erased and can no longer be read' }),
     closed_at: whenever,
-    receipt_id: z.string().nullable().meta({ description: 'For a closed project: its certificate' }),
+    receipt_id: z.string().nullable().meta({ description: 'For a closed project: its receipt' }),
   })
   .meta({ id: 'Project' })
 export type ProjectView = z.output<typeof ProjectView>

@@ -583,7 +583,7 @@ describe('a shorter period', () => {
   const person = async (method: string, body?: unknown) =>
     test.fetch(method, '/v1/retention', { ...(await signedIn(test, 'admin')), body })
 
-  it('is refused for every token of scope admin, in a change, a preset and a reset, and nothing is deleted', async () => {
+  it('is rejected with 403 for every token with scope admin, as a change, a preset or a reset, and nothing is deleted', async () => {
     const own = await issuedAgent(test, ['admin'], { owner: await signedIn(test, 'admin') })
     await ask('PATCH', '/retention', { network_days: null, org_days: null, private_days: 400 })
     const before = await inForce()
@@ -607,7 +607,7 @@ describe('a shorter period', () => {
     expect(await left()).toHaveLength(4)
   })
 
-  it('of an admin in person is in force after 24 hours, and deletes nothing before', async () => {
+  it('applies 24 hours after an admin sets it in the console, and deletes nothing before', async () => {
     await keep({ visibility: 'private', age: 10 * day })
     const set = await person('PATCH', { private_days: 5 })
     const at = new Date(test.clock.now().getTime() + day).toISOString()
@@ -625,7 +625,7 @@ describe('a shorter period', () => {
     expect((await ask('PATCH', '/retention', { private_days: 6 })).json.data.policy.private.days).toBe(6)
   })
 
-  it('can be cancelled until then, also by a token, and by a reset', async () => {
+  it('can be cancelled for 24 hours, also with a token and by a reset', async () => {
     const before = await inForce()
     await keep({ visibility: 'private', age: 10 * day })
     await person('PATCH', { private_days: 5 })
@@ -638,7 +638,7 @@ describe('a shorter period', () => {
     expect(await sweep()).toBe(0)
   })
 
-  it('starts its time again when it becomes shorter still', async () => {
+  it('restarts the 24 hours when an admin shortens it further', async () => {
     await keep({ visibility: 'private', age: 20 * day })
     await person('PATCH', { private_days: 200 })
     test.clock.advance(day - 1)
@@ -671,7 +671,7 @@ describe('a shorter period', () => {
     ])
   })
 
-  it('stays in force when it was applied by a sweep before the admin was demoted, also if it was never settled', async () => {
+  it('stays in force if a sweep applied it before the admin was demoted, also if no job had settled it', async () => {
     const former = await signedIn(test, 'admin')
     const now = test.clock.now().getTime()
     const set = { setBy: `user:${former.accountId}`, setAt: new Date(now - 61 * day) }
@@ -696,7 +696,7 @@ describe('a shorter period', () => {
     expect(await test.db.prisma.retentionOverride.findMany()).toMatchObject([{ visibility: 'private', days: 5 }])
   })
 
-  it('stays in force when the admin is demoted after a sweep applied it, or when nobody known set it', async () => {
+  it('stays in force if the admin is demoted after a sweep applied it, or if the admin who set it is unknown', async () => {
     const former = await signedIn(test, 'admin')
     await test.fetch('PATCH', '/v1/retention', { ...former, body: { private_days: 5 } })
     test.clock.advance(day)
@@ -709,7 +709,7 @@ describe('a shorter period', () => {
     expect((await inForce()).private.days).toBe(4)
   })
 
-  it('of a reset waits too', async () => {
+  it('applies after 24 hours when a reset causes it', async () => {
     await ask('PATCH', '/retention', { private_days: null, org_days: 1_000 })
     await keep({ visibility: 'private', age: 366 * day })
     const reset = await person('DELETE')

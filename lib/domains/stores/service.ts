@@ -202,7 +202,7 @@ const storesService = (deps: StoresServiceDeps) => ({
   search: storeSearch(deps.search),
 })
 
-/** The action after which erasures no longer search a store. */
+/** Retiring a store: erasures no longer search it, so another admin may have to approve. */
 export const storeApprovables: readonly Approvable[] = [
   approvable(retireStore, async (tx, { params: { id }, body: { statement } }) => {
     const row = await tx.knownStore.findUnique({ where: { id, retiredAt: null } })
@@ -211,7 +211,7 @@ export const storeApprovables: readonly Approvable[] = [
   }),
 ]
 
-/** Who declared that a store contains no data. */
+/** The audit entries that name an admin who retired a store. They are retained when the admin's data is erased. */
 const retainedStoreRecords = (db: Database): RetainedRecord[] => [
   adminChanges(db, {
     name: 'stores.acts',

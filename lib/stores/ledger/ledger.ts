@@ -340,8 +340,8 @@ interface WaitingRow {
 }
 
 /**
- * Appends rows to the newest file. A row is on disk when `append` returns. Each row states what the process had read of the file, so that
- * rows of several processes need no lock. Processes write concurrently, each group of rows in a single write.
+ * Appends rows to the newest file. A row is on disk when `append` resolves. Processes append to the same file without a lock: each writes a
+ * group of rows with one call, and each row states how far its process had read the file.
  */
 function ledgerWriter(folder: string, keyOf: () => LedgerKey, mark: string | undefined) {
   const writer = randomBytes(6).toString('base64url')

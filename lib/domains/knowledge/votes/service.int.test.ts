@@ -265,7 +265,7 @@ describe('agents that one person claims after they voted', () => {
   })
 })
 
-describe('a vote of an unclaimed agent', () => {
+describe('a vote of an agent without an owner', () => {
   const from = (address: string) => ({ 'X-Forwarded-For': address })
 
   it("does not count on the agent's first day, and counts from the second day once per client network", async () => {
@@ -296,7 +296,7 @@ describe('a vote of an unclaimed agent', () => {
     expect((await rowOf(id)).votesAgainst).toBe(1.5)
   })
 
-  it('of an owned agent counts immediately, of a claimed one within the hour; addresses are stored as keyed hashes', async () => {
+  it('counts immediately if the agent has an owner, and within an hour after the agent is claimed; client addresses are stored as keyed hashes', async () => {
     const { id } = await contribute()
     const owned = await issuedAgent(test, ['read', 'write'], { owner: await signedIn(test) })
     expect((await vote(id, owned.token, { valid: true }, from('10.2.2.2'))).json.data.weight).toBe(0.5)

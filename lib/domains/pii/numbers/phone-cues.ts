@@ -182,7 +182,7 @@ export function cueAt(text: string, start: number, end: number): 'word' | 'stem'
   const isStem = !letter.test(text.charAt(start - 1)) && stemEnd.test(text.slice(end, end + 14))
   return isStem || isLastPart(text, start, end) ? 'stem' : undefined
 }
-/** Whether the cue ends a composed word: `Hemtelefon`, `Diensthandy`. A microphone is no phone. */
+/** Whether the cue is the last part of a compound: `Hemtelefon`, `Diensthandy`. `phone` is not in the list because of `microphone`. */
 const isLastPart = (text: string, start: number, end: number): boolean =>
   composing.test(text.slice(start, end)) &&
   !letter.test(text.charAt(end)) &&

@@ -74,7 +74,7 @@ export const chinese: Record<string, EmailWords> = {
               ? []
               : [
                   ifConfirmed.isAtOnce
-                    ? '一经确认，删除立即开始，无法撤回。'
+                    ? '一经确认，删除立即开始，且无法撤销。'
                     : `如果现在确认，删除将于 ${time(ifConfirmed.at)} 开始；在此之前您可以取消。`,
                 ]),
             ...others(facts),
@@ -92,9 +92,9 @@ export const chinese: Record<string, EmailWords> = {
       ...(facts.waitsForCopy ? ['删除还会等待您所要的数据副本：直到您下载副本，或副本在备好四小时后过期。'] : []),
       ...others(facts),
       ...(entry.details.by === 'token'
-        ? ['这是由该智能体的一个令牌提出的。如果并非出自您的意愿，请撤回请求并吊销该令牌。']
+        ? ['这是由该智能体的一个令牌提出的。如果并非出自您的意愿，请取消请求并吊销该令牌。']
         : entry.details.by === 'admin'
-          ? ['请求人的身份由管理员确认。如果不是您提出的请求，请撤回。']
+          ? ['请求人的身份由管理员确认。如果不是您提出的请求，请取消。']
           : []),
       ...cancelling(facts),
     ],
@@ -121,7 +121,7 @@ export const chinese: Record<string, EmailWords> = {
   },
   running: {
     subject: '您的隐私请求正在处理',
-    text: ({ details }) => [details.run_id === undefined ? '您的请求已开始处理。' : '删除已经开始，无法撤回。'],
+    text: ({ details }) => [details.run_id === undefined ? '您的请求已开始处理。' : '删除已经开始，无法取消。'],
   },
   verifying: {
     subject: ({ isAgent }) => (isAgent ? '您的一个智能体的数据已删除，正在核验' : '您的数据已删除，正在核验'),
@@ -160,12 +160,12 @@ export const chinese: Record<string, EmailWords> = {
     ],
   },
   cancelled: {
-    subject: '您的隐私请求已撤回',
+    subject: '您的隐私请求已取消',
     text: ({ details }, { kinds, stays }) =>
       details.by === 'erasure'
         ? ['该请求已关闭，因为它现已并入您范围更大的删除，该删除已经开始。']
         : [
-            kinds.includes('erasure') ? '删除请求已撤回；此请求没有删除任何数据。' : '请求已撤回。',
+            kinds.includes('erasure') ? '删除请求已取消；此请求没有删除任何数据。' : '请求已取消。',
             ...(stays.length > 0
               ? [`此前已经完成的仍然有效：${stays.map((kind) => stayNames[kind] ?? kindNames[kind]).join('；')}。`]
               : []),

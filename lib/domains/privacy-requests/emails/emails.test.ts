@@ -89,7 +89,7 @@ describe('emails', () => {
     (locale) => {
       const moot = textOf(locale, [by('cancelled', { by: 'erasure' })])
       expect(moot).toMatch(says(locale, /part of your larger deletion/, /并入您范围更大的删除/))
-      expect(moot).not.toMatch(says(locale, /deleted nothing|deletion is cancelled/, /没有删除任何数据|已撤回；/))
+      expect(moot).not.toMatch(says(locale, /deleted nothing|deletion is cancelled/, /没有删除任何数据|已取消；/))
       const settled = textOf(locale, [by('completed', { by: 'erasure' })], { kinds: ['objection'], receipt: undefined })
       expect(settled).toMatch(says(locale, /part of your larger deletion/, /范围更大的删除一并处理/))
       expect(settled).not.toMatch(says(locale, /everything that you asked/i, /已全部完成/))
@@ -100,7 +100,7 @@ describe('emails', () => {
       kinds: requestKinds,
       stays: ['rectification', 'restriction'],
     })
-    expect(text).toMatch(says(locale, /is cancelled.*deleted nothing/, /已撤回.*没有删除任何数据/))
+    expect(text).toMatch(says(locale, /is cancelled.*deleted nothing/, /已取消.*没有删除任何数据/))
     expect(text).toMatch(
       says(locale, /remain in effect: the corrections; the restriction/, /仍然有效：已更正的内容；限制处理/),
     )
@@ -140,7 +140,7 @@ describe('emails', () => {
   })
   it.each(languages)('emails in %s omit the grace period when the erasure begins immediately', (locale) => {
     const text = textOf(locale, [reported('verified'), reported('waiting'), by('running', { run_id: 'run_1' })])
-    expect(text).toMatch(says(locale, /cannot be cancelled/, /无法撤回/))
+    expect(text).toMatch(says(locale, /cannot be cancelled/, /无法取消/))
     expect(text).not.toMatch(says(locale, /Until then/, /在此之前/))
   })
   it.each(languages)(

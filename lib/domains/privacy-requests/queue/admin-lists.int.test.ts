@@ -222,7 +222,7 @@ it('admins who cannot sign in are not listed as minders, and assigning a request
 })
 
 describe('requests under a legal hold', () => {
-  it('are found by the hold, name the hold, and count as held erasures until the release', async () => {
+  it('are returned by the filter for the hold, contain its id, and count as held erasures until the release', async () => {
     const person = await personWithPassword(kit.test)
     const agent = await issuedAgent(kit.test, ['read', 'write'], { owner: person })
     const stored = await kit.test.fetch('POST', '/v1/knowledge', { token: agent.token, body: trace() })
@@ -242,7 +242,7 @@ describe('requests under a legal hold', () => {
     expect(await open()).toEqual(before)
   })
 
-  it('list a hold on the person before the erasure begins, and are found by the hold when nothing was erased', async () => {
+  it('contain the id of a hold on the person before the erasure begins, and are returned by its filter when nothing could be erased', async () => {
     const person = await personWithPassword(kit.test)
     const holdId = await idOfHold('account', person.accountId)
     const made = await kit.file(person.cookie, { kinds: ['erasure'], grace: '24h', password: person.password })

@@ -62,7 +62,7 @@ const counts = async (projectId: string) => {
 const none = { members: 0, conversations: 0, messages: 0, documents: 0, provenance: 0 }
 
 describe('closing a project', () => {
-  it('emails its members immediately, 7 days and 1 day before, erases everything after 30 days, and issues a certificate', async () => {
+  it('emails its members immediately, 7 days and 1 day before, erases everything after 30 days, and signs a receipt', async () => {
     const { project, conversation, message } = await filled()
     const member = await madeMember(test, project)
     const closed = await act(project, 'close')
@@ -192,7 +192,7 @@ describe('closing a project', () => {
     ['the default reason', undefined, 'deal_closure'],
     ['the given reason', 'gdpr_erasure', 'gdpr_erasure'],
     ['the last reason, after it was reopened', 'user_request', 'user_request'],
-  ])('records %s in the audit log, the deletion log and the certificate', async (_, given, said) => {
+  ])('records %s in the audit log, the deletion log and the receipt', async (_, given, said) => {
     const { project } = await filled()
     const close = (body: object | undefined) => test.fetch('DELETE', project.path, { ...project.owner, body })
     if (given === 'user_request') {

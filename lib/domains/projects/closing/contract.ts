@@ -12,7 +12,7 @@ export const closeProject = operation({
   path: '/api/projects/{projectId}/close',
   summary: 'Close a project: its data is deleted in 30 days',
   description:
-    'For its owners, managers of its organization, and admins. Members, and the owners of member agents, are notified immediately and 7 days and 1 day before the deletion. Until then everything can be read, exported and written as before, and reopening cancels the deletion. Then all of its data is erased in every store, with a certificate. A legal hold prevents the erasure while it lasts.',
+    'For its owners, managers of its organization, and admins. Members, and the owners of member agents, are notified immediately and 7 days and 1 day before the deletion. Until then everything can be read, exported and written as before, and reopening cancels the deletion. Then all of its data is erased in every store, with a receipt. A legal hold prevents the erasure while it lasts.',
   permission: 'projects:write',
   audit: { action: 'update', ...project },
   params,
@@ -21,7 +21,7 @@ export const closeProject = operation({
       reason: z
         .enum(erasureReasons)
         .default(usualReason)
-        .meta({ description: 'Stored in the audit log, the deletion log and the certificate' }),
+        .meta({ description: 'Stored in the audit log, the deletion log and the receipt' }),
     })
     .optional(),
   output: z.strictObject({ data: ProjectView }),

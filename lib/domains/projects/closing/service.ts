@@ -44,7 +44,7 @@ interface ClosingFacts {
   closesAt: Date
   /** The page of the project. */
   page: string
-  /** Link to the certificate; null until its id is reserved. */
+  /** Link to the receipt; null until its id is reserved. */
   receipt: string | null
 }
 type NotifiedClosing = ClosingEmail | 'reopened'
@@ -122,7 +122,7 @@ const words: Record<ProjectLocale, Record<NotifiedClosing, Words>> = {
       subject: '已关闭项目的数据正在删除',
       text: ({ receipt }) => [
         '您曾参与的一个项目的 30 天期限已满。它在所有数据存储中的全部数据正在删除，之后还会再次搜索核验。',
-        ...(receipt === null ? [] : ['全部核实后，证明可在此查看。持有此链接的人均可查看：', receipt]),
+        ...(receipt === null ? [] : ['全部核验后，可在此查看删除回执。持有此链接的人均可查看：', receipt]),
       ],
     },
     reopened: {

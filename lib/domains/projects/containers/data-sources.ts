@@ -45,7 +45,7 @@ import {
 } from './repository.ts'
 
 /**
- * Personal data source for projects. The row of a closed project remains for its certificate, without its name. A project in which only the
+ * Personal data source for projects. The row of a closed project remains for its receipt, without its name. A project in which only the
  * subject participates is deleted.
  */
 export const projectDataSource = (db: Database): DataSource => ({

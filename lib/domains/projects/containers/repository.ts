@@ -164,7 +164,7 @@ export const deleteProjects = statement('projects.delete-projects', {
   sql: `DELETE FROM projects p WHERE p.id = ANY($items) AND ${isEmpty}
     AND NOT EXISTS (SELECT FROM project_members m WHERE m.project_id = p.id) RETURNING p.id`,
 })
-/** Closes empty projects. Their rows remain for the certificate, without personal data. */
+/** Closes empty projects. Their rows remain for the receipt, without personal data. */
 export const closeProjects = statement('projects.close', {
   takes: { items: 'text[]', now: 'timestamptz?' },
   returns: { id: 'text' },
