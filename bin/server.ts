@@ -4,9 +4,8 @@ import { readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import next from 'next'
 import { publicUrl, readEnv } from '#lib/config/env.ts'
-import { createApiServer } from '#lib/http/api-server.ts'
+import { createApiServer, createListener, endServer, listenedAt, metricsListener } from '#lib/http/api-server.ts'
 import { consolePages } from '#lib/http/console-pages.ts'
-import { createListener, endServer, listenedAt, metricsListener } from '#lib/http/listener.ts'
 import { supervised } from './supervised.ts'
 
 const env = readEnv()

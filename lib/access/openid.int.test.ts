@@ -9,7 +9,7 @@ import { authPages } from '#lib/testing/next-auth.ts'
 import { client, openIdProviderFor, type ProviderUser, type TestProvider } from '#lib/testing/openid-provider.ts'
 import { type Person, signedIn } from '#lib/testing/people.ts'
 import { freeTestPort } from '#lib/testing/ports.ts'
-import { identityProvider } from './openid.ts'
+import { identityProvider } from './next-auth.ts'
 
 const originalUrl = process.env.NEXTAUTH_URL
 let test: TestApp

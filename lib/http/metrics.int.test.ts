@@ -7,7 +7,7 @@ import { type Clocks, dueNow, legalDueAt, type RequestState, states } from '#lib
 import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { issuedAgent, signedIn } from '#lib/testing/people.ts'
-import { listenedAt, metricsListener } from './listener.ts'
+import { listenedAt, metricsListener } from './api-server.ts'
 
 const monitoring = 'prometheus-0123456789abcdef'
 let app: TestApp

@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { RouteHandler } from '#lib/http/route.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { issuedAgent, signedIn } from '#lib/testing/people.ts'
 import { sampled } from '#lib/testing/sampling.ts'
 import { sop, trace } from '#lib/testing/units.ts'
+import type { RouteHandler } from './entry-points.ts'
 
 const root = join(import.meta.dirname, '../..')
 const original = globalThis.knowledgePulse

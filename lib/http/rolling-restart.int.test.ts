@@ -11,8 +11,7 @@ import { type TestApp, testApp, testSecret } from '#lib/testing/app.ts'
 import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
 import { issuedAgent } from '#lib/testing/people.ts'
 import { trace } from '#lib/testing/units.ts'
-import { createApiServer } from './api-server.ts'
-import { createListener, endServer } from './listener.ts'
+import { createApiServer, createListener, endServer } from './api-server.ts'
 
 const dataDir = mkdtempSync(join(tmpdir(), 'kp-rolling-'))
 let database: TestDatabase

@@ -2,9 +2,8 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { z } from 'zod'
 import { job } from '#lib/kernel/job.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
-import { freeAbandoned } from './abandoned.ts'
 import { enqueue } from './queue.ts'
-import { runJobs } from './runner.ts'
+import { freeAbandoned, runJobs } from './runner.ts'
 
 let test: TestApp
 beforeAll(async () => {

@@ -1,4 +1,7 @@
+import { z } from 'zod'
 import type { Transaction } from '#lib/kernel/context.ts'
+import type { DataSource } from '#lib/kernel/data-source.ts'
+import { job } from '#lib/kernel/job.ts'
 import type { Measuring } from '#lib/kernel/measure.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { statement } from '#lib/stores/postgres/statement.ts'
@@ -56,7 +59,7 @@ export const deleteReplacedJobs = statement('jobs.delete-replaced', {
     WHERE key IS NULL AND locked_at IS NULL AND attempts >= max_attempts AND last_error IS NULL HAVING count(*) > 0`,
 })
 
-export const deleteFailedJobs = statement('jobs.delete-failed', {
+const deleteFailedJobs = statement('jobs.delete-failed', {
   takes: { before: 'timestamptz' },
   returns: 'count',
   isPrepared: true,
@@ -122,27 +125,27 @@ const containsSubject = `EXISTS (SELECT FROM json_each_text(CASE json_typeof(j.p
     WHERE CASE p.key WHEN 'agentId' THEN p.value = ANY($agents) ELSE p.value IN ($account, 'user:' || $account) END)
   OR $account = ANY(string_to_array(j.key, ':'))`
 
-export const inventoryOfJobs = statement('jobs.inventory', {
+const inventoryOfJobs = statement('jobs.inventory', {
   takes: subject,
   returns: { count: 'int4', since: 'timestamptz?' },
   isPrepared: true,
   sql: `SELECT count(*)::int4 AS count, min(created_at) AS since FROM graphile_worker._private_jobs j WHERE ${containsSubject}`,
 })
 
-export const jobsOfSubject = statement('jobs.of-subject', {
+const jobsOfSubject = statement('jobs.of-subject', {
   takes: subject,
   returns: { id: 'text' },
   sql: `SELECT id::text FROM graphile_worker._private_jobs j WHERE ${containsSubject}`,
 })
 
-export const deleteJobs = statement('jobs.delete', {
+const deleteJobs = statement('jobs.delete', {
   takes: { ids: 'text[]' },
   returns: 'count',
   sql: 'DELETE FROM graphile_worker._private_jobs WHERE id = ANY($ids::bigint[])',
 })
 
 /** Searches members at any depth of the payload, and any part of the key. */
-export const countJobResidue = statement('jobs.count-residue', {
+const countJobResidue = statement('jobs.count-residue', {
   takes: { ...subject, ids: 'text[]' },
   returns: count,
   isPrepared: true,
@@ -213,3 +216,47 @@ export const queueMeasures = (db: Database): Measuring => ({
     ]
   },
 })
+
+/**
+ * The data source of jobs that are waiting, retried or failed and contain the subject. Running jobs are also deleted: the write fence
+ * rejects what they write, and their completion finds no row, which the queue tolerates.
+ */
+export const queueDataSource = (db: Database): DataSource => ({
+  name: 'queue.jobs',
+  store: 'postgresql',
+  stage: 'derived',
+  what: 'queued jobs that name the subject, including unsent emails',
+  purpose: 'to complete requested work later, and to retry it after a failure',
+  kept: 'until done; permanently failed jobs for 7 days',
+  tables: ['graphile_worker._private_jobs'],
+  async inventory(subject) {
+    const [row] = await inventoryOfJobs(db, subject)
+    return { count: 0, since: null, ...row, until: null }
+  },
+  async plan(scope, tx) {
+    if (!('subject' in scope)) return { items: [], held: {} }
+    const found = await jobsOfSubject(tx, scope.subject)
+    return { items: found.map(({ id }) => id).sort(), held: {} }
+  },
+  erase: (_scope, items, tx) => deleteJobs(tx, { ids: items }),
+  async residue(scope, items) {
+    if (!('subject' in scope)) return 0
+    const [row] = await countJobResidue(db, { ...scope.subject, ids: items })
+    return row?.n ?? 0
+  },
+})
+
+/** How long a permanently failed job is retained for inspection, in milliseconds. */
+const failedJobRetention = 7 * 86_400_000
+
+/** Deletes permanently failed jobs after a week: their rows contain ids of people, and the failure is in the log. */
+export const queueJobs = (db: Database) => [
+  job({
+    name: 'queue.forget-failed',
+    payload: z.unknown(),
+    cron: '47 * * * *',
+    async run(ctx) {
+      await deleteFailedJobs(db, { before: new Date(ctx.now.getTime() - failedJobRetention) })
+    },
+  }),
+]

@@ -4,8 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
 import { type App, createApp } from '#lib/app.ts'
 import { readEnv } from '#lib/config/env.ts'
-import { freeAbandoned } from '#lib/jobs/abandoned.ts'
-import { runJobs } from '#lib/jobs/runner.ts'
+import { freeAbandoned, runJobs } from '#lib/jobs/runner.ts'
 
 /**
  * A production worker for a given installation that dies as if by `kill -9` at the first injection point of an erasure

@@ -1,6 +1,5 @@
 import { readEnv } from '#lib/config/env.ts'
-import { createApiServer } from '#lib/http/api-server.ts'
-import { createListener } from '#lib/http/listener.ts'
+import { createApiServer, createListener } from '#lib/http/api-server.ts'
 import { supervised } from '../../bin/supervised.ts'
 
 /** The process of bin/server.ts without pages, which need a production build of minutes: the same application behind the API server. */

@@ -14,6 +14,7 @@ import {
   type Keyring,
   keyPairOf,
   type MasterKey,
+  newCode,
   newKeyring,
   newRecoveryCode,
   newSealingId,
@@ -21,8 +22,8 @@ import {
   privateKeyOf,
   recoverKeyring,
   rewrap,
+  secretOf,
 } from './keyring.ts'
-import { newCode, secretOf } from './recovery-code.ts'
 import { SealingRefusal } from './sealing-refusal.ts'
 
 // Argon2id is slow, especially on a busy machine.

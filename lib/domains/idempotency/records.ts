@@ -8,7 +8,7 @@ import { job } from '#lib/kernel/job.ts'
 import type { PersonalData } from '#lib/kernel/module.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { snapshot } from '#lib/stores/postgres/snapshot.ts'
+import { snapshot } from '#lib/stores/postgres/database.ts'
 import {
   allowScans,
   claimKey,
@@ -121,7 +121,7 @@ function pairsOf(items: readonly ItemId[]): { scopes: string[]; keys: string[] }
 
 /**
  * Deletes the subject's own responses. Others' responses lose their content but stay as markers for the 24 hours, so that a late retry
- * does not repeat the operation. A requester of something else whose response named the record is not told of its erasure.
+ * does not repeat the operation. Such a retry does not reveal that a record that the response named was erased.
  */
 async function erase(selected: SelectedResponses, items: readonly ItemId[], tx: Transaction): Promise<Erased> {
   const { agents, accounts, records } = selected

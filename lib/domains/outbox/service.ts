@@ -6,10 +6,14 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import { notOurCursor, pageOf, parseCursor } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { read } from '#lib/kernel/use-case.ts'
-import { outboxRetention } from '#lib/stores/mail/data-source.ts'
 import { emailContent } from '#lib/stores/mail/email-content.ts'
 import type { MailPort } from '#lib/stores/mail/mail.ts'
-import { comparableAddress, type EmailOutboxFolder, type ListedEmail } from '#lib/stores/mail/outbox-folder.ts'
+import {
+  comparableAddress,
+  type EmailOutboxFolder,
+  type ListedEmail,
+  outboxRetention,
+} from '#lib/stores/mail/outbox-folder.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { type EmailView, listOutboxEmails, readOutboxEmail, sendTest } from './contract.ts'
 

@@ -1,8 +1,7 @@
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { DataSource, Holding, Planned } from '#lib/kernel/data-source.ts'
+import type { DataSource, Holding, Planned, RetainedRecord } from '#lib/kernel/data-source.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
-import type { Database } from './database.ts'
-import { type SnapshotQuery, snapshot } from './snapshot.ts'
+import { type Database, type SnapshotQuery, snapshot } from './database.ts'
 import { type Queryable, queryWithin, statement } from './statement.ts'
 
 /** The number of items per statement. */
@@ -196,5 +195,37 @@ export const rowsOfAccount = (db: Database, { rows, retention = 0, ...words }: D
     const account = accountIn(scope)
     const [row] = account === null ? [] : await rows.residue(db, { account, items })
     return row?.n ?? 0
+  },
+})
+
+/** Where a table stores which account changed something in the installation, and when. The names are constants of ours. */
+interface AdminChanges {
+  /** `<domain>.<what>` */
+  name: string
+  what: string
+  table: string
+  /** One or more columns. */
+  by: readonly string[]
+  at: string
+}
+
+/** A retained record: the id of the admin who changed something in the installation. It remains after the person is erased. */
+export const adminChanges = (db: Database, { name, what, table, by, at }: AdminChanges): RetainedRecord => ({
+  name,
+  store: 'postgresql',
+  what,
+  purpose: 'Recording which admin changed a setting.',
+  basis: 'legitimate interest (GDPR art. 6(1)(f)): an accountable administration',
+  kept: 'As long as the setting or decision; only the id.',
+  tables: [table],
+  isAdminAct: true,
+  async inventory({ account }) {
+    if (account === null) return { count: 0, since: null, until: null }
+    const [row] = await db.query<{ count: number; since: Date | null }>(
+      `office-${table}`,
+      `SELECT count(*)::int AS count, min(${at}) AS since FROM ${table} WHERE ARRAY[${by.join(', ')}] && ARRAY[$1, 'user:' || $1]`,
+      [account],
+    )
+    return { count: row?.count ?? 0, since: row?.since ?? null, until: null }
   },
 })

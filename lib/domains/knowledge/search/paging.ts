@@ -10,7 +10,7 @@ import { decodeCursor, encodeCursor, notOurCursor } from '#lib/kernel/pages.ts'
 import { invalid } from '#lib/kernel/problem.ts'
 import { read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { snapshot } from '#lib/stores/postgres/snapshot.ts'
+import { snapshot } from '#lib/stores/postgres/database.ts'
 import type { Queryable } from '#lib/stores/postgres/statement.ts'
 import { shown } from '../stored-unit.ts'
 import {
@@ -309,7 +309,7 @@ interface Candidates {
   from: RankedForm['candidates']
   /** A `tsquery` that the rows match. */
   query: string
-  /** The terms by which they are ranked. */
+  /** The terms by which the rows are ranked. */
   terms: readonly Term[]
   counts: WordCounts
 }
@@ -374,7 +374,7 @@ async function rankedPage<R>(
 }
 
 interface Page {
-  /** Continues after this row. */
+  /** The last row of the previous page; undefined for the first page. */
   after: { at: Date; id: string } | undefined
   offset: number
   limit: number

@@ -1,7 +1,6 @@
 import { once } from 'node:events'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
-import { createApiServer } from '#lib/http/api-server.ts'
-import { createListener } from '#lib/http/listener.ts'
+import { createApiServer, createListener } from '#lib/http/api-server.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { storedInThread } from '#lib/testing/checkpoints.ts'
