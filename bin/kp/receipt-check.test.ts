@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { receiptFile, receiptPdf } from '#lib/domains/erasure/receipts/receipt-pdf.ts'
 import { signedBytes } from '#lib/domains/erasure/receipts/receipt-rules.ts'
 import { PublicKey } from '#lib/domains/erasure/receipts/signing.ts'
-import type { Receipt } from '#lib/kernel/receipt.ts'
+import type { CompleteReading, Receipt } from '#lib/kernel/receipt.ts'
 import { asReceipt, checkReceipt, receiptIn } from './receipt-check.ts'
 
 const url = 'http://localhost:3000'
@@ -41,7 +41,10 @@ const unsigned: Omit<Receipt, 'jws'> = {
 
 interface Signer {
   key: PublicKey
-  sign(receipt: Omit<Receipt, 'jws'>, header?: Record<string, unknown>): Promise<Receipt>
+  sign<T extends Omit<Receipt, 'jws'> | Omit<CompleteReading, 'jws'>>(
+    statement: T,
+    header?: Record<string, unknown>,
+  ): Promise<T & { jws: string }>
 }
 async function signer(): Promise<Signer> {
   const { privateKey, publicKey } = await generateKeyPair('EdDSA', { crv: 'Ed25519', extractable: true })
@@ -49,9 +52,9 @@ async function signer(): Promise<Signer> {
   const key = PublicKey.parse({ ...jwk, kid: await calculateJwkThumbprint(jwk), alg: 'EdDSA', use: 'sig' })
   return {
     key,
-    sign: async (receipt, header = {}) => ({
-      ...receipt,
-      jws: await new CompactSign(signedBytes(receipt))
+    sign: async (statement, header = {}) => ({
+      ...statement,
+      jws: await new CompactSign(signedBytes(statement))
         .setProtectedHeader({ alg: 'EdDSA', kid: key.kid, typ: 'deletion-receipt', ...header })
         .sign(privateKey),
     }),
@@ -132,6 +135,51 @@ describe('a receipt', () => {
     expect((await check(good)).findings.at(-1)?.text).toContain(
       'nothing was found. The connected stores have not been read completely yet.',
     )
+  })
+  test.each([
+    ['states that no words remain', { found: 3, erased: 3, listed: 0 }, 0, 'have also written them.'],
+    [
+      'states that names remain',
+      { found: 3, erased: 1, listed: 2 },
+      0,
+      'have also written them. Names, or words that may be names, remain in 2 places: they were written after the deletion, have no date, belong to others or are uncertain. An admin can review them.',
+    ],
+    [
+      'states that a name and words remain',
+      { found: 1, erased: 0, listed: 1 },
+      1,
+      'Erased words remain in 1 place that others own or that cannot be changed. Names, or words that may be names, remain in 1 place: they were written after the deletion, have no date, belong to others or are uncertain. An admin can review it.',
+    ],
+    ['states that names were not compared', undefined, 0, 'have also written them. Names alone were not compared.'],
+  ])('%s after a complete reading', async (_, names, left, end) => {
+    const at = '2026-03-02T12:00:00.000Z'
+    const store = {
+      store: 'redis',
+      holder: 'projects.cache',
+      from: at,
+      until: at,
+      how: ['words' as const],
+      texts: 9,
+      found: left,
+      erased: 0,
+      left,
+      explained: 0,
+      ...(names && { names }),
+      not_read: [],
+    }
+    const statement = {
+      receipt_id: unsigned.receipt_id,
+      version: 1 as const,
+      issuer: url,
+      stores: [store],
+      signed_at: at,
+    }
+    const reading = await ours.sign(statement, { typ: 'complete-reading' })
+    const { ok, findings } = await check({ ...good, complete_reading: reading })
+    expect([ok, findings.at(-1)?.text]).toEqual([
+      true,
+      expect.stringMatching(new RegExp(`${end.replaceAll('.', '\\.')}$`)),
+    ])
   })
   test('is invalid when it reports residue or names no store', async () => {
     const left = await ours.sign({

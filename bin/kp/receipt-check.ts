@@ -126,10 +126,19 @@ function readingText(reading: Receipt['complete_reading']): string {
     .at(-1)
   const left = reading.stores.reduce((sum, one) => sum + one.left, 0)
   const read = `Every connected store was read completely between ${from} and ${until}.`
-  const unread = unreadText(reading.stores)
+  const rest = `${namesText(reading.stores)}${unreadText(reading.stores)}`
   return left === 0
-    ? `${read} No erased words remain in the texts that it could read, except where others have also written them.${unread}`
-    : `${read} Erased words remain in ${left} places that others own or that cannot be changed.${unread}`
+    ? `${read} No erased words remain in the texts that it could read, except where others have also written them.${rest}`
+    : `${read} Erased words remain in ${left === 1 ? '1 place' : `${left} places`} that others own or that cannot be changed.${rest}`
+}
+/** Says where names remain, in the words of the page of a receipt. Statements from before names were compared lack the counts. */
+function namesText(stores: NonNullable<Receipt['complete_reading']>['stores']): string {
+  const names = stores.flatMap((one) => one.names ?? [])
+  if (names.length < stores.length) return ' Names alone were not compared.'
+  const listed = names.reduce((sum, one) => sum + one.listed, 0)
+  if (listed === 0) return ''
+  const [places, them] = listed === 1 ? ['1 place', 'it'] : [`${listed} places`, 'them']
+  return ` Names, or words that may be names, remain in ${places}: they were written after the deletion, have no date, belong to others or are uncertain. An admin can review ${them}.`
 }
 function unreadText(stores: ReadingAttestation['stores']): string {
   const count = stores.flatMap(({ not_read }) => not_read).reduce((sum, one) => sum + one.count, 0)
@@ -162,7 +171,7 @@ export async function checkAttestation(attestation: ReadingAttestation, trusted:
   else
     findings.push({
       ok: true,
-      text: `Every connected store was read completely between ${started_at} and ${completed_at}. Words of ${erasures_found} of ${erasures} erasures were found.${unreadText(stores)}`,
+      text: `Every connected store was read completely between ${started_at} and ${completed_at}. Words of ${erasures_found} of ${erasures} erasures were found.${namesText(stores)}${unreadText(stores)}`,
     })
   return judged(findings, { kid: verified.kid })
 }
