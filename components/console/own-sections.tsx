@@ -1,6 +1,6 @@
 import { useFormatter, useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
-import { projectPage } from '#components/projects/endpoints.ts'
+import { addressesToConfirmPage } from '#components/participants/addresses-page.ts'
 import { Section } from '#components/ui/page.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { ClosingProjects } from './closing-projects.tsx'
@@ -18,7 +18,7 @@ function AddressesToConfirm({ addresses }: { addresses: Overview['addresses'] })
     <ul className="divide-y divide-line border-y border-line">
       {addresses.map(({ project_id, name, count }) => (
         <li key={project_id} className="flex flex-wrap items-baseline gap-x-4 py-2.5">
-          <TextLink href={`${projectPage(project_id, 'participants')}&unconfirmed=true`} className="grow">
+          <TextLink href={addressesToConfirmPage(project_id)} className="grow">
             <bdi>{name}</bdi>
           </TextLink>
           <span className="text-sm text-quiet tabular-nums">{format.number(count)}</span>

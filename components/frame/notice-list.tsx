@@ -1,6 +1,7 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
+import { addressesToConfirmPage } from '#components/participants/addresses-page.ts'
 import { Badge } from '#components/ui/badge.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
@@ -27,7 +28,7 @@ function hrefOf({ kind, resource_id }: Notice): string {
     case 'approval':
       return '/admin/approvals'
     case 'address':
-      return `/projects/${resource_id}?tab=participants&unconfirmed=true`
+      return addressesToConfirmPage(resource_id)
     default:
       return `/admin/requests/${resource_id}`
   }

@@ -1,5 +1,6 @@
 import { getTranslations } from 'next-intl/server'
 import { callUseCase } from '#app/page-access.ts'
+import { addressesToConfirmPage } from '#components/participants/addresses-page.ts'
 import { participantQuery } from '#components/participants/endpoints.ts'
 import { ParticipantList } from '#components/participants/participant-list.tsx'
 import { BeginForm } from '#components/projects/begin-form.tsx'
@@ -112,7 +113,7 @@ export async function ParticipantsSection({ project, person, q, unconfirmed }: P
       {waiting !== undefined && waiting.total > 0 && (
         <Alert tone="warning" title={t('waiting', { count: waiting.total })}>
           <p>
-            <TextLink href={`${projectPage(projectId, 'participants')}&unconfirmed=true`}>{t('show')}</TextLink>
+            <TextLink href={addressesToConfirmPage(projectId)}>{t('show')}</TextLink>
           </p>
         </Alert>
       )}
