@@ -10,7 +10,7 @@ export async function repeatErasures(env: Env) {
   const app = createApp({ env, replaysByItself: env.KP_ROLE === 'all' })
   try {
     const state = await app.restored.state()
-    // Afterwards, so that the ledger is compared as it was.
+    // Rows that the ledger lacks are written after the comparison, which must read the ledger as it was found.
     if (state.missing === 0 && state.isCompared) {
       const count = await app.writeMissingRows()
       if (count > 0) logNotice(`wrote ${count} erasures and keys of the database back to the ledger, which lacked them`)

@@ -10,7 +10,7 @@ import { countTokens } from '#lib/domains/tokens/usage.ts'
 import { countOtherConnections } from '#lib/platform/repository.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 
-/** Only these may exist before the demo: the first start creates them. */
+/** The maximum number of rows per table in an installation that counts as empty: the first start creates these rows. */
 const atMost: Readonly<Record<string, number>> = { accounts: 1, agents: 1, organisations: 1, tokens: 1 }
 
 /** Describes everything in the database besides the first admin and its agent. Empty for a new installation. */

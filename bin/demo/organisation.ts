@@ -170,7 +170,7 @@ export const arrivals: readonly Happening[] = [
   },
   ...contributors.map((one) => ({ daysAgo: one.since + 0.55, run: (world: World) => arrive(world, one) })),
   {
-    // It never uses its token, and is deleted after a day.
+    // This agent never uses its token, so a job deletes it after a day.
     daysAgo: 45,
     run: (world) => world.ask({ address: '203.0.113.250' }, registerAgent, { body: { agent_id: 'never-seen-again' } }),
   },

@@ -25,7 +25,7 @@ interface FindingLocation {
 function ruler() {
   let [line, lineStart, passed] = [1, 0, 0]
   return {
-    /** The places of the starts in this part, in order. Then advances past the part. */
+    /** Returns line and column of each offset in the next part of the text. `starts` are offsets in the part, ascending. */
     places(text: string, starts: readonly number[]): FindingLocation[] {
       const locations: FindingLocation[] = []
       let at = 0

@@ -65,7 +65,7 @@ export async function trust(session: CommandSession, replace: boolean): Promise<
   return { verdict, keys: extendedPins(before.keys, added), added }
 }
 
-/** The token is valid even when the keys cannot be fetched, so that is only a warning. */
+/** Pins the registry's signing keys. Only warns if they cannot be fetched, because the token works without them. */
 export const pinIfReachable = (session: CommandSession): Promise<string> =>
   pinOnFirstUse(session).catch(() => {
     session.terminal.warning(

@@ -26,7 +26,7 @@ export function UserAccess({ user, isSelf }: { user: UserDetail; isSelf: boolean
   const reopen = useApiMutation(reactivateAt, { touches })
   const [done, setDone] = useState<string>()
   const result = useRef<HTMLDivElement>(null)
-  // The button of the action may be gone.
+  // The button that had the focus may no longer be on the page.
   useEffect(() => {
     if (done !== undefined) result.current?.focus()
   }, [done])

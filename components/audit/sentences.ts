@@ -100,7 +100,7 @@ export function useSentences() {
     return t(`things.${type}.one`, { name: isolated(resourceName ?? shortened(resourceId)) })
   }
 
-  /** The sentence about entries of one kind, which describe an act. */
+  /** The sentence for the entries of one act that have the same kind. */
   const sentenceOf = ({ entry, count }: ListedActPart, { names = {}, tries = 1 }: Partial<ListedAct> = {}): string => {
     const details = entry.details ?? {}
     const named = (id: unknown): string => {

@@ -28,7 +28,7 @@ function useSubjectName() {
     subject_name ?? t(subject ?? (request_id === null ? 'replayed' : 'unknown'))
 }
 
-/** A bar only while the numbers change; otherwise the number says it all. */
+/** The number of erased records, with a progress bar while the erasure runs. */
 function Records({ erasure }: { erasure: Erasure }) {
   const t = useTranslations('erasures')
   const { planned, erased, held } = erasure

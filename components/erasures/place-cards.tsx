@@ -57,7 +57,7 @@ function PlaceCard({ place, badge, isOver, hasFailed }: PlaceCardProps) {
   const format = useFormatter()
   const name = useDataNames().place(store)
   const shown = useFallingNumber(remaining, isOver ? remaining : records)
-  // The words wait for the number that is still falling.
+  // The text says "erased" only after the animated number has reached its end.
   const isErased = remaining === held && shown <= remaining
   const isClean = isErased && found_again === 0
   return (

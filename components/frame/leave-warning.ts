@@ -25,7 +25,7 @@ export function useBackStop(isActive: boolean, onBack: () => boolean): () => voi
     if (!isActive) return
     const stop = () => {
       if (isBetween.current) return
-      // Keep the state of the router, so that the router accepts the entry.
+      // The router accepts only history entries with its own state, so the new entry keeps that state.
       window.history.pushState(window.history.state, '', window.location.href)
       isBetween.current = true
     }

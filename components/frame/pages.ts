@@ -7,11 +7,11 @@ export interface PageEntry {
   /** The route pattern, with `[id]` for a dynamic segment. */
   path: `/${string}`
   area: Area
-  /** Roles that may open it; absent if everybody may, signed in or not. */
+  /** Roles that may open the page. Absent: everybody may, also without sign-in. */
   roles?: readonly Role[]
   /** Listed in the navigation of its area. */
   isInNavigation?: true
-  /** A sequence of two keys that opens it. */
+  /** The two keys, pressed one after the other, that open the page. */
   keys?: `g ${string}`
   /** Also open to people whose erasure has just ended their session. The page does its own access check. */
   isOpenToErased?: true

@@ -39,9 +39,9 @@ async function within<T>(milliseconds: number, work: Promise<T>): Promise<T> {
   }
 }
 
-/** A window of a key as this process knows it. */
+/** The rate-limit window of a key, as this process has counted it. */
 interface OwnWindow extends WindowRecord {
-  /** Requests that this process admitted in it. */
+  /** Number of requests in the window that this process admitted. */
   admitted: number
 }
 

@@ -524,7 +524,7 @@ const admins: Changed = {
   approveSop: ['sop_versions', 'units'],
   endUserSessions: ['sessions', 'tokens'],
 }
-/** What admins also do in person without the password. Nothing of it erases, exports or changes content. */
+/** Tables that admins in the console may change without entering the password again. None of these calls erases, exports or changes content. */
 const adminsInPerson: Changed = {
   ...admins,
   assignPrivacyRequest: requestRows,

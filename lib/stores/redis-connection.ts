@@ -99,7 +99,7 @@ async function replicasOf(sentinels: Sentinels, patience: number): Promise<numbe
 
 const isSame = (one: ServerAddress, other: ServerAddress): boolean => one.host === other.host && one.port === other.port
 
-/** What a client of Redis offers here. */
+/** The part of a client of node-redis that this file uses. */
 interface Commands {
   sendCommand(command: readonly string[]): Promise<unknown>
 }

@@ -34,12 +34,12 @@ describe('lines', () => {
   ])('keep words that people wrote: %j', (lines) => {
     expect(restOf(lines)).toEqual(lines)
   })
-  it('that are the heads of statements lose all they contain', () => {
+  it('lines that contain only a speaker and a time are removed', () => {
     expect(
       restOf(['Anna Lee  0:01', 'I have', 'Anna Lee  0:05', 'cobalt fever', 'Anna Lee  0:09', 'since May']),
     ).toEqual(['', 'I have', '', 'cobalt fever', '', 'since May'])
   })
-  it('with times that follow each other keep their words', () => {
+  it('lines with times that follow each other keep their words', () => {
     const lines = ['Meeting at 10:00', 'Meeting at 11:00', 'Meeting at 12:00']
     expect(restOf(lines)).toEqual(lines)
   })

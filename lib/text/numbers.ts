@@ -29,13 +29,13 @@ export const digitsIn = (text: string): string => Array.from(text.match(/\p{Nd}/
 
 interface Group extends Span {
   digits: string
-  /** The signs before it. */
+  /** The characters between the previous group of digits and this one. */
   before: string
 }
 const isJoint = /^[\s().\-–‐‑‒−/·]{1,4}$/u
 const isTight = /^[.\-–‐‑/]$/
 const isLetter = /[\p{L}\p{N}]/u
-/** An extension begins beside the number. */
+/** An extension directly after a telephone number: `ext. 12`, `#12`. */
 const extension =
   /(?:[\s,;]{0,4}(?:ext(?:ension)?|x|доб|dw|poste|int|anexo|ramal)\.?[\s=:]{0,4}|\s{0,4}#\s{0,4})\p{Nd}{1,6}(?![\p{L}\p{N}])/iu
 const beginsExtension = new RegExp(`^${extension.source}`, 'iu')
@@ -133,7 +133,7 @@ export function comparedForms({ digits, isInternational }: WrittenNumber): { for
   }
   return found
 }
-/** Whether a number with the code of its country exists, and has this number inside its country. */
+/** Whether `digits`, a number with its country code, is a valid telephone number whose national part is `national`. */
 export function isNumberOfCountry(digits: string, national: string): boolean {
   const parsed = parsePhoneNumberFromString(`+${digits}`)
   return parsed?.isValid() === true && ofUnknownCountry(parsed.nationalNumber) === national

@@ -545,7 +545,10 @@ function readColumns(base: string, flowEnd: number): Layer | undefined {
   return builder.readingBeside()
 }
 
-/** The forms in which people read a decoded text: each removes what is between its words. Every form is also searched without the next. */
+/**
+ * The layers of a decoded text, in the order in which they are applied. Each removes what a format puts between the words, such as line breaks
+ * or time stamps, and returns undefined where there is nothing to remove. The result of each layer is searched, not only that of the last.
+ */
 export const readings = new Map<string, (base: string, flowEnd: number) => Layer | undefined>([
   ['folds', withoutFolds],
   ['columns', readColumns],

@@ -50,7 +50,7 @@ export async function passphraseKey(passphrase: string, salt: Bytes, costsOfKey:
   return argon2id(utf8(passphrase.normalize('NFKC')), salt, costsOfKey)
 }
 
-/** HKDF-SHA256 (RFC 5869). */
+/** Derives `length` bytes, by default 32, from a secret with HKDF-SHA256 (RFC 5869). `info` separates keys by purpose. */
 export async function derived(secret: Bytes, salt: Bytes, info: string | Bytes, length = keyLength): Promise<Bytes> {
   const key = await crypto.subtle.importKey('raw', secret, 'HKDF', false, ['deriveBits'])
   const bytes = typeof info === 'string' ? utf8(info) : info

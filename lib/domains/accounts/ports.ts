@@ -8,7 +8,7 @@ import type { FactorPolicy } from './second-factors/rules.ts'
 /** The setting that says who must have a second factor. */
 export interface FactorPolicySetting {
   read(on?: Transaction): Promise<FactorPolicy>
-  /** At most one second old. */
+  /** Returns the policy from a cache that is at most one second old. */
   recent(): Promise<FactorPolicy>
   store(tx: Transaction, value: FactorPolicy, change: { now: Date; by: string }): Promise<void>
 }

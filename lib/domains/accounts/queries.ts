@@ -35,7 +35,7 @@ const shown = ({ id, ...fields }: { id: string; organisationId: string; role: Ro
 const isOnly = (admins: readonly { id: string; stays: boolean }[], accountId: string): boolean =>
   admins.some(({ id }) => id === accountId) && !admins.some(({ id, stays }) => id !== accountId && stays)
 
-/** Accounts whose names one query returns. */
+/** Maximum number of accounts whose names one query returns. */
 const namesAtOnce = 10_000
 
 /** Queries about accounts for other domains, within their transaction, or with `db.prisma` outside of one. */
@@ -291,7 +291,7 @@ export const lastSignIns = (
 export const activeAdminIds = async (on: Database | Transaction): Promise<string[]> =>
   (await adminAccounts(on, {}, 'read')).filter(({ acts }) => acts).map(({ id }) => id)
 
-/** The number of these admins. */
+/** Returns the number of active admins. */
 export const countActiveAdmins = async (db: Database): Promise<number> => (await activeAdminIds(db)).length
 
 export const organisationExists = async (tx: Transaction, id: string): Promise<boolean> =>

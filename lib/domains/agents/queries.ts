@@ -133,7 +133,7 @@ export const findAgents = (
 export const agentsInRegions = async (on: Queryable, except: readonly string[]): Promise<number> =>
   (await countAgentsInRegions(on, { except }))[0]?.n ?? 0
 
-/** Returns ids of the oldest such agents, `max` at most. */
+/** Returns the ids of agents whose data must stay in a region that `except` does not contain: the oldest, `max` at most. */
 export const agentIdsInRegions = async (on: Queryable, except: readonly string[], max: number): Promise<string[]> =>
   (await oldestAgentsInRegions(on, { except, limit: max })).map(({ id }) => id)
 

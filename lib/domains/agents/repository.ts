@@ -52,7 +52,7 @@ export const updateAgentStatuses = statement('agents.update-statuses', {
     WHERE a.id = n.id`,
 })
 
-/** The agents among these that an erasure has fenced. */
+/** Returns those of the given agents that have a write fence of an erasure. */
 export const fencedAgents = statement('agents.fenced', {
   takes: { ids: 'text[]' },
   returns: { id: 'text' },

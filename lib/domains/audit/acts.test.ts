@@ -48,7 +48,7 @@ describe('actsOf', () => {
     expect(reported([event(1, 'paused', { transaction: '2' }), event(1, 'comment')])).toHaveLength(2)
   })
 
-  it('keeps what a job did with different requests apart', () => {
+  it('returns one act per request when a job changed several requests', () => {
     const clock = { agent_id: 'system:privacy.clock' }
     expect(
       reported([event(1, 'overdue', clock), event(1, 'overdue', { ...clock, resource_id: 'preq_2' })]),

@@ -504,7 +504,7 @@ export function auditModule({ clock, db, log }: { clock: Clock; db: Database; lo
   }
 }
 
-/** Saved searches of admins and auditors; an item is a search id. The log itself is a retained record (retained-records.ts). */
+/** Saved searches of admins and auditors; an item is a search id. The audit log is a retained record, not a data source. */
 const savedSearchDataSource = (db: Database): DataSource =>
   rowsOfAccount(db, {
     name: 'audit.searches',

@@ -16,7 +16,7 @@ interface PartSample {
   rows: string[][]
 }
 
-/** First members of the manifest, as far as the page shows them. */
+/** The first members of an export's manifest, reduced to those that the page shows. */
 export interface IndexHead {
   exported_at: string
   agents?: readonly { agent_id: string; folder: string }[]

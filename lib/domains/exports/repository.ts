@@ -152,7 +152,7 @@ export const removeRequester = statement('exports.remove-requester', {
   sql: `UPDATE export_runs x SET requested_by = 'system:erased' WHERE x.id = ANY($ids) AND ${isBy}`,
 })
 
-/** Also counts records of exports that used the quota of these agents. */
+/** Counts the records of exports that remain for a subject, also of exports that used the quota of these agents. */
 export const countRunResidue = statement('exports.count-run-residue', {
   takes: { ...subject, actors: 'text[]' },
   returns: { n: 'int4' },

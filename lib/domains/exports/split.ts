@@ -109,9 +109,9 @@ interface JsonState {
   isWrapped: boolean
   /** Whether the current member is ignored. */
   isSkipped: boolean
-  /** Members so far that are not parts. */
+  /** Number of members read so far that are not parts. */
   members: number
-  /** Bytes so far of the byte order mark. */
+  /** Number of bytes of the byte order mark read so far. */
   marks: number
 }
 

@@ -26,7 +26,7 @@ import {
 import { deleteUncoveredVersions, lockChangesExclusively, lockHoldsExclusively, lockHoldsShared } from './repository.ts'
 import { type HoldKind, holdKinds, isInForce } from './rules.ts'
 
-/** Ids by what they name. */
+/** Ids of held targets, by kind. */
 interface HeldIds {
   accounts: string[]
   agents: string[]

@@ -80,7 +80,7 @@ export interface PreparedUnit {
   warnings: string[]
   /** Where the texts quote, describe or encode instructions to a model, for readers. */
   instructions: InstructionField[]
-  /** Personal data found in its texts; the warnings mention it. */
+  /** Personal data in the texts of the unit. The warnings of the response mention it. */
   found: readonly FieldFindings[]
   /** Number of fields that the sanitizer changed. */
   sanitized: number
@@ -268,7 +268,7 @@ const maxShared = 16
 
 /** A contribution that was checked but not stored. */
 interface StorableContribution {
-  /** Stores it alone. */
+  /** The SQL statement that stores this unit alone. */
   statement: Statement
   unit: PreparedUnit
   organisationId: string
@@ -312,7 +312,7 @@ function sharedStorage() {
   const add = groupCommit<Member, SqlRow | undefined>({
     alone: ({ ctx, planned, entry }) => ctx.pipeline.statement(planned.statement, entry),
     together: storeTogether,
-    // If the database is down or too slow, it is so for each of them.
+    // A database that is down or too slow fails for each unit of the group, so they are not repeated one by one.
     isWorthRepeating: (error) => !(Problem.is(error) && error.code === 'unavailable'),
     max: maxShared,
     lanes: 1,
@@ -322,7 +322,7 @@ function sharedStorage() {
 }
 
 interface PlannedContribution extends StatementPlan<Contributed>, StorableContribution {
-  /** Whether the client chose the id, so that it can be in use or erased. */
+  /** Whether the client chose the id. Only then can the id be in use, or belong to an erased record. */
   hasChosenId: boolean
 }
 

@@ -22,7 +22,7 @@ const day = 86_400_000
 interface ExpiringSummary {
   visibility: keyof Periods
   count: number
-  /** When the first of them expires. */
+  /** When the first of the records expires. */
   firstAt: Date
 }
 interface ExpiringFor {
@@ -175,6 +175,6 @@ export async function authorsUnderLegalHold(
 export const isAttributed = async (db: Database, id: string): Promise<boolean> =>
   (await namesAgent(db, { agent: id }))[0]?.is ?? false
 
-/** Whether such a unit or skill exists. */
+/** Whether a unit or skill with this id exists. */
 export const isStored = async (tx: Transaction, kind: 'unit' | 'skill', id: string): Promise<boolean> =>
   (kind === 'unit' ? await tx.unit.count({ where: { id } }) : await tx.skill.count({ where: { id } })) > 0

@@ -40,11 +40,11 @@ const uuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/i
 const hex = /[0-9a-f]{12,}/gi
 /** A day with a time, such as 20260301093000. */
 const date = /^20\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?:[01]\d|2[0-3])[0-5]\d+$/
-/** ULID, KSUID, cuid, and the ids that this registry generates. */
+/** A run that only random ids have: ULID, KSUID, cuid, and the ids that this registry generates. */
 const unbroken = /[0-9A-Za-z]{20}/
 /** A time in milliseconds: published clients of the open-source registry number their units by it. */
 const milliseconds = /(?<!\d)1\d{12}(?!\d)/
-/** A part that is a word, a number, or a word and a number. */
+/** A part of an id that is a word, a number, or a word followed by a number: such an id can be guessed. */
 const plain = /^(?:[A-Z]?[a-z]*|[A-Z]*)\d*$/
 /**
  * Shortest id with `-` or `_` in it that can be random, such as one of nanoid, and how many of its characters must not be plain. One of

@@ -399,7 +399,7 @@ test.each([
   'cell 1024 2048 4096',
   'CEP 01310-100',
   'offset 13800138000',
-])('%j has nothing certain', (text) => {
+])('scan finds nothing with full confidence in %j', (text) => {
   expect(scan(text).filter(({ confidence }) => confidence === undefined)).toEqual([])
 })
 test.each(['updated requests from 84.23.11.10 to the gateway', 'Mobile 212 736 5000', 'cep 0532 735 91 42'])(

@@ -553,7 +553,7 @@ function scanWritten(
     } else {
       if (start > aside) {
         if (isDigit(text, at - 1) && isCounter(text, start, at)) {
-          // The phrase continues after it.
+          // The name of a field that numbers a word of a seed phrase, such as `"word12":`. The phrase continues after it.
         } else if (isMaybeWord(hash)) run.add(start, at)
         else run.close()
       }

@@ -204,7 +204,7 @@ it.each(['the wifi password §!', 'Şifre §!', 'пароль от wifi §!'])(
   },
 )
 
-it('a value with the letters of a verb is found whole', () => {
+it('finds the whole password when it contains the letters of a verb', () => {
   for (const value of ['Winter_366cby!', 'Summer#121ygj?', 'Kaiser406yzf?', 'Museum_2024ist'])
     for (const lead of ['salasana - ', 'password - ', 'hasło - ', 'mật khẩu - ']) {
       const text = lead + value
@@ -224,7 +224,7 @@ it('a hidden @ needs a name and a domain', () => {
     expect(certain(text)).toEqual([])
 })
 
-it('a spoken address needs a name and the end of a domain', () => {
+it('finds no spelled-out email address (`name at host dot com`) without a name and a top-level domain', () => {
   for (const text of [
     'visit us at dotcom dot org',
     'look at the dot com boom',

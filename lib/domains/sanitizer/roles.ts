@@ -187,7 +187,7 @@ export function findSystemTags(copy: string, isCode: (position: number) => boole
   return found
 }
 
-/** Finds other tags and banners before an order against instructions. */
+/** Finds tags and banners that imitate a system message, if an order to ignore the instructions follows them. */
 export function findOtherSigns(copy: string): RoleFinding[] {
   const found: RoleFinding[] = []
   for (const match of copy.matchAll(OTHER_SIGN)) {

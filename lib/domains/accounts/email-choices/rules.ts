@@ -6,12 +6,12 @@ export const emailDeliveries = ['at_once', 'daily', 'never'] as const
 export type EmailDelivery = (typeof emailDeliveries)[number]
 
 interface EmailKindRule {
-  /** Only admins get it. */
+  /** Whether only admins get emails of this kind. */
   isForAdmins: boolean
   choices: readonly EmailDelivery[]
   /** Without a choice. */
   usual: EmailDelivery
-  /** At least one admin must get it. */
+  /** Whether at least one admin must get emails of this kind, so the last one cannot turn them off. */
   needsReceiver: boolean
   /** The digest also contains it for recipients who chose `at_once`, because it is about deadlines. */
   isInEveryDigest: boolean

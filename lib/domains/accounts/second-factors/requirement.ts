@@ -100,7 +100,7 @@ export const factorRequirement = (db: Database, deps: Pick<AccountsDeps, 'factor
     await deps.factorPolicy.store(tx, { required_of: 'nobody', from: null }, change)
     return before
   },
-  /** Who must have a second factor, at most one second old. */
+  /** Returns who must have a second factor, from a cache that is at most one second old. */
   recentFactorPolicy: deps.factorPolicy.recent,
 })
 

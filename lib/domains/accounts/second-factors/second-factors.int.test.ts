@@ -131,7 +131,7 @@ describe('codes', () => {
     expect(await outcome(signIn({ ...person, password: 'a guess' }, codeAt(30)))).toBe('wrong password')
   })
 
-  it('are accepted from one of two concurrent sign-ins', async () => {
+  it('are accepted only once when four sign-ins send the same code concurrently', async () => {
     const person = await signedIn(test)
     const { codeAt } = await withApp(person)
     test.clock.advance(minute)
@@ -519,7 +519,7 @@ describe('confirming the password', () => {
   }
   const isRecent = async (person: Someone) =>
     (await test.fetch('POST', '/api/account/recovery-codes', { ...person, body: {} })).json.code !== 'step_up_required'
-  it('needs a code of the account, once, in a session that was opened without it', async () => {
+  it('requires an unused code of the account in a session that was opened with the password alone', async () => {
     const person = await signedIn(test)
     const { codeAt } = await withApp(person)
     await asOlderSession(person)

@@ -63,7 +63,7 @@ const joinKnowledgeHolds = (alias: string): string =>
 interface Holdable {
   kind: 'unit' | 'skill'
   id: string
-  /** Its author and the agents it is attributed to. */
+  /** The author of the record and the agents to which it is attributed. */
   agents: readonly (string | null)[]
 }
 
@@ -213,7 +213,7 @@ export const recordsNaming = statement('knowledge.records-naming', {
 })
 
 const meantOf = (means: string): string => `ARRAY(SELECT m.name FROM meant m WHERE ${means}) AS meant`
-/** Locked units; `meant`: those names whose bearer the record means. */
+/** Locks units for renaming. `meant`: the names in the unit that mean the erased person or agent, not a namesake. */
 export const lockUnitsToRename = statement('knowledge.lock-units-to-rename', {
   takes: { ...bearers, records: 'text[]' },
   returns: {

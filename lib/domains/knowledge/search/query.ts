@@ -7,13 +7,13 @@ const maxQueryWords = 24
 export interface Term {
   /** As typed. */
   typed: string
-  /** A `tsquery` that finds it. */
+  /** A PostgreSQL `tsquery` that finds the term. */
   query: string
   /** Words in the query that must all occur. */
   words: readonly string[]
   /** Alternative spelling: the compound without its parts. */
   beside: readonly string[]
-  /** Latin letters without parts, so typing errors can be corrected. */
+  /** Whether the term is one word of Latin letters. Only for such words are similar ones suggested. */
   isPlain: boolean
 }
 export interface Query {
@@ -63,7 +63,7 @@ function* pieces(text: string): Iterable<string> {
 }
 
 interface Taken {
-  /** Words that each occupy one position. */
+  /** The words of the query; each occupies one position of a phrase. */
   words: string[]
   /** Compounds and pairs, which share a position. */
   beside: string[]

@@ -29,7 +29,10 @@ const searchSettings = {
   statement_timeout: '10s',
   'pg_trgm.similarity_threshold': '0.2',
 }
-/** Planning takes longer than a search, so statements with one right plan keep it. */
+/**
+ * Settings of search statements. Planning takes longer than a search, so a statement whose best plan never depends on its values uses one plan
+ * ({@link onePlanSettings}). Other statements are planned for each call ({@link plannedSettings}).
+ */
 export const onePlanSettings = { ...searchSettings, plan_cache_mode: 'force_generic_plan' }
 export const plannedSettings = { ...searchSettings, plan_cache_mode: 'force_custom_plan' }
 /**

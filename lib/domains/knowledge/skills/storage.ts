@@ -55,7 +55,7 @@ const valuesOf = ({ frontMatter, document, undeclaredTools, instructions, search
   search,
   quality,
 })
-/** The columns that follow from its text. */
+/** The columns that are computed from the text of a skill. */
 const storedOf = ({ frontMatter, document, undeclaredTools, instructions, quality, files }: PreparedSkill) => ({
   front_matter: frontMatter,
   document,

@@ -94,7 +94,7 @@ export function isNoLiteral(value: string): boolean {
   )
 }
 
-/** Words for "password", as addresses in documentation have them in place of one. */
+/** Words for "password" in several languages. Documentation writes them where a password belongs, as in `user:passwort@host`. */
 const wordForPassword =
   /^(?:contrase(?:ñ|ny)a|clave|senha|palavra-?passe|mot_?de_?passe|mdp|passwort|kennwort|wachtwoord|lozinka|hasło|haslo|heslo|geslo|parola|parolă|parole|salasana|lösenord|passord|adgangskode|jelszó|jelszo|şifre|sifre|пароль|парола|лозинка|κωδικός|κωδικος|סיסמה|كلمة_?(?:المرور|السر)|رمز_?عبور|पासवर्ड|รหัสผ่าน|mật_?khẩu|matkhau|sandi|kata_?sandi|kupuhipa|密码|密碼|口令|パスワード|비밀번호|암호)$/iu
 
@@ -102,7 +102,7 @@ const wordForPassword =
 const published =
   /p[a@4][s$5]{2}w[o0]rd|pass(?:word|wort|wd|phrase|code)?|change_?-?(?:me|it|this)|secret|s[3e]cr[3e]t|example|sample|dummy|fake|mock|test(?:ing|er)?|default|admin(?:istrator)?|root|user(?:name)?|guest|demo|foo|bar|baz|qux|hunter|letmein|welcome|qwert[yz]?|asdf(?:gh)?|abcd?(?:ef)?|todo|placeholder|redacted|hidden|insert|your|here|my|the|some(?:[-_ ]?kind(?:[-_ ]?of)?)?|temp|tmp|very|long|super|strong|secure|random|value|string|token|key|api|access|client|private|postgres(?:ql)?|mysql|maria|redis|mongo(?:db)?|elastic|rabbit(?:mq)?|minio|minioadmin|correct|horse|battery|staple|jane|john|doe|beep[-_ ]?boop|^boop$|must[-_ ]?be|at[-_ ]?least|hello|world|login|pw|pwd|new|old|salt|123(?:4(?:5(?:6(?:7(?:8(?:90?)?)?)?)?)?)?|0123456789|987654321|def(?=\d|$)|456|789|xyz|(.)\1{2,}/gi
 
-/** Whether the value is one that documentation and defaults use: nothing remains without the words of such values. */
+/** Whether the value is a default or an example from documentation: without the words of such values, almost nothing remains of it. */
 export const isPublishedValue = (value: string): boolean => {
   if (
     wordForPassword.test(value) ||
