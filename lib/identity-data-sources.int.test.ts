@@ -335,7 +335,7 @@ describe('jobs in the queue', () => {
     expect(await residueOf('queue.jobs', mine.subject, items)).toBe(1)
   })
 
-  test("of others remain when an agent's id equals the id of a job, run, request or account", async () => {
+  test("jobs of others stay in the queue when an agent's id equals the id of a job, run, request or account", async () => {
     const mine = await somebody()
     const { accountId } = mine.person
     const run = newId('run')

@@ -96,7 +96,7 @@ describe('a person who runs kp privacy', () => {
     expect([nobody.status, nobody.err]).toEqual([wrong.status, wrong.err])
   })
 
-  test('with a one-time password must choose a new one first', async () => {
+  test('a person who runs kp privacy with a one-time password must choose a new one first', async () => {
     const fresh = await account('person', true)
     const refused = await as(fresh, ['privacy', 'inventory'])
     expect(refused.status).toBe(4)

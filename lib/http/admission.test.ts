@@ -113,7 +113,7 @@ describe('contributions', () => {
     expect(erased).toHaveLength(16)
   })
 
-  it('of one agent that share a transaction count once: sixteen in a slot, four while an erasure runs', async () => {
+  it('contributions of one agent that share a transaction count once: sixteen in a slot, four while an erasure runs', async () => {
     for (const [isErasing, max, slots] of [
       [false, 16, 7],
       [true, 4, 2],
@@ -148,7 +148,7 @@ describe('contributions', () => {
     }
   })
 
-  it('that share are rejected above the queue, and together when their slot comes too late', async () => {
+  it('contributions that share a transaction are rejected when the queue is full, and together when their slot comes too late', async () => {
     const pools = admissionPools({ patience: 10 })
     const { running } = flood(pools, 7)
     await settled()

@@ -205,23 +205,26 @@ describe('requests that offer another protocol', () => {
   })
   afterAll(() => upgraded?.close())
 
-  it.each(['h2c', 'websocket', 'TLS/1.0, HTTP/2.0'])('for %s get an HTTP/1.1 response', async (protocol) => {
-    const { socket, closed } = lineTo(upgraded.url)
-    const body = JSON.stringify(trace())
-    const { length } = Buffer.from(body)
-    socket.write(
-      `POST /v1/knowledge HTTP/1.1\r\nHost: x\r\n${offer.replace('h2c', protocol)}\r\nAuthorization: Bearer ${agent.token}\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n${body}`,
-    )
-    // The connection remains HTTP/1.1.
-    await once(socket, 'data')
-    socket.write(`GET /health HTTP/1.1\r\nHost: x\r\n${offer}\r\n\r\n`)
-    await once(socket, 'data')
-    socket.write('GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
-    const { text } = await closed
-    expect([...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)).toEqual(['201', '200', '200'])
-  })
+  it.each(['h2c', 'websocket', 'TLS/1.0, HTTP/2.0'])(
+    'requests that offer %s get an HTTP/1.1 response',
+    async (protocol) => {
+      const { socket, closed } = lineTo(upgraded.url)
+      const body = JSON.stringify(trace())
+      const { length } = Buffer.from(body)
+      socket.write(
+        `POST /v1/knowledge HTTP/1.1\r\nHost: x\r\n${offer.replace('h2c', protocol)}\r\nAuthorization: Bearer ${agent.token}\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n${body}`,
+      )
+      // The connection remains HTTP/1.1.
+      await once(socket, 'data')
+      socket.write(`GET /health HTTP/1.1\r\nHost: x\r\n${offer}\r\n\r\n`)
+      await once(socket, 'data')
+      socket.write('GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+      const { text } = await closed
+      expect([...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)).toEqual(['201', '200', '200'])
+    },
+  )
 
-  it('from curl --http2 get a response', async () => {
+  it('requests of curl --http2 get a response', async () => {
     const { stdout } = await run('curl', [
       '-sS',
       '--http2',

@@ -97,7 +97,7 @@ describe('every response', () => {
     )
   })
 
-  it('to HEAD equals that to GET without its body', async () => {
+  it('a response to HEAD equals the response to GET without its body', async () => {
     const get = await test.fetch('GET', '/v1/receipts/rcpt_0000000000000000000000')
     const head = await test.fetch('HEAD', '/v1/receipts/rcpt_0000000000000000000000')
     expect([head.status, head.text, head.headers.get('content-type')]).toEqual([

@@ -222,7 +222,7 @@ describe('authorization', () => {
 })
 
 describe('the concurrency limits', () => {
-  it('of erasures apply to the operations that carry out an erasure, and to no other deletion', () => {
+  it('the concurrency limits of erasures apply to the operations that carry out an erasure, and to no other deletion', () => {
     const operations = test.app.useCases.map(({ operation }) => operation)
     const idsOf = (isIt: (operation: (typeof operations)[number]) => boolean | undefined) =>
       operations.filter(isIt).map(({ id }) => id)

@@ -399,7 +399,7 @@ describe('a decision', () => {
     expect((await decide(two, id, 'approve')).json.data.status).toBe('outdated')
   })
 
-  it('of an unknown proposal returns 404', async () => {
+  it('a decision of an unknown proposal returns 404', async () => {
     expect(codeOf(await decide(two, newId('app'), 'approve'))).toBe('404 not_found')
   })
 })
@@ -424,7 +424,7 @@ describe('an approval', () => {
     expect((await executeAction(one, retention())).status).toBe(200)
   })
 
-  it('of one account does not allow the same change of another', async () => {
+  it('an approval of one account does not allow the same change of another', async () => {
     const [first, second] = [await onUser('POST', '/deactivate'), await onUser('POST', '/deactivate')]
     await approved({ operation: 'deactivateUser', ...first })
     expect(codeOf(await executeAction(one, { operation: 'deactivateUser', ...second }))).toBe(required)
@@ -556,7 +556,7 @@ describe('proposals', () => {
     expect(JSON.stringify(await audited(id))).not.toContain(email)
   })
 
-  it('for impossible and invalid actions are rejected', async () => {
+  it('proposals for impossible and invalid actions are rejected', async () => {
     await turnOn()
     const role = { operation: 'changeUserRole', body: { role: 'admin' } } as const
     expect(codeOf(await propose(one, { ...role, params: { id: `usr_${'0'.repeat(22)}` } }))).toBe('404 not_found')
@@ -570,7 +570,7 @@ describe('proposals', () => {
     expect(codeOf(await test.fetch('POST', at.proposals, { ...one, body: unknown }))).toBe('422 invalid')
   })
 
-  it('of the same action exist once, also when sent twice at once', async () => {
+  it('proposals of the same action exist once, also when sent twice at once', async () => {
     await turnOn()
     const both = await Promise.all([propose(one, retention()), propose(one, retention())])
     expect(both.map(codeOf).sort()).toEqual([201, '409 conflict'])
@@ -621,7 +621,7 @@ describe('the setting', () => {
     expect(await admins()).toBe(before)
   })
 
-  it('of an installation whose other admins left allows nothing until the operator lifts it', async () => {
+  it('required approvals allow nothing after all other admins left, until the operator lifts the requirement', async () => {
     // Entries of the same millisecond have no order.
     test.clock.advance(1_000)
     await turnOn()

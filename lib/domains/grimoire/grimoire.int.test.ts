@@ -102,7 +102,7 @@ describe('a keyring', () => {
 })
 
 describe('an entry', () => {
-  test('with the scope private is an envelope and is returned unchanged', async () => {
+  test('an entry with the scope private is an envelope and is returned unchanged', async () => {
     const agent = await keyed()
     const entry = sealed(agent.keyring.key_id, 1024)
     const response = await write(agent, entry)
@@ -172,7 +172,7 @@ describe('an entry', () => {
     }
   })
 
-  test('with the scope private is rejected when its text is readable', async () => {
+  test('an entry with the scope private is rejected when its text is readable', async () => {
     const agent = await keyed()
     const key = agent.keyring.key_id
     const good = sealed(key)
@@ -207,7 +207,7 @@ describe('an entry', () => {
     expect(refusal(await write(keyless, sealed(newId('key'))))).toEqual([409, 'conflict'])
   })
 
-  test('with the scope clade is sealed at rest, readable through the API, and limited in size', async () => {
+  test('an entry with the scope clade is sealed at rest, readable through the API, and limited in size', async () => {
     const agent = await mine()
     const response = await write(agent, { ...insight, tags: ['fixing'], parents: ['ent_1'], provenance: { units: 2 } })
     expect(response.status, response.text).toBe(201)

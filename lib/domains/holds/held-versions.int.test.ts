@@ -420,7 +420,7 @@ describe('held versions', () => {
     expect(rows.length).toBeGreaterThan(0)
   })
 
-  it('of an expired hold are deleted by the scheduled job', async () => {
+  it('held versions of an expired hold are deleted by the scheduled job', async () => {
     const own = await issuedAgent(test, ['read', 'write'], { tier: 'enterprise' })
     const unit = (
       await dataOf(test, 'POST', '/v1/knowledge', own, { body: trace({ task: { objective: 'Briefly held' } }) })
@@ -457,7 +457,7 @@ describe('held versions', () => {
     await released(hold)
   })
 
-  it('of an erased person are counted as held on the first receipt, and are erased when the hold ends', async () => {
+  it('held versions of an erased person are counted as held on the first receipt, and are erased when the hold ends', async () => {
     const subject = await madeSubject(test)
     const [agent] = subject.agents
     const [unit] = subject.units
@@ -526,7 +526,7 @@ describe('held versions', () => {
     expect(await versionsWith('Held until noon')).toEqual([])
   })
 
-  it('of files and chunks belong to the author of their record, and are erased with the author', async () => {
+  it('held versions of files and chunks belong to the author of their document, and are erased with the author', async () => {
     const subject = await madeSubject(test)
     const hold = await holdOn('account', subject.accountId)
     await test.db.pool.query(

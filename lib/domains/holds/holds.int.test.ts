@@ -206,7 +206,7 @@ describe('erasing a held unit', () => {
     })
   })
 
-  it('that runs is waited for by a hold, which then finds no record', async () => {
+  it('a hold waits for a running erasure of the unit, and then finds no record', async () => {
     const unit = await store()
     await withConnection(test.ownerUrl, async (erasing) => {
       await erasing.query('BEGIN')

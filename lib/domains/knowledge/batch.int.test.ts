@@ -106,7 +106,7 @@ describe('a batch', () => {
     expect(await test.db.prisma.contentRejection.count({ where: { agentId: id } })).toBe(1)
   })
 
-  it('with atomic=true stores nothing if an item is invalid, reports each invalid item, and counts one rejection', async () => {
+  it('a batch with atomic=true stores nothing if an item is invalid, reports each invalid item, and counts one rejection', async () => {
     const { id, token } = await pro()
     const response = await send(token, [trace(), injection, trace()], { atomic: true })
     expect([response.status, response.json.code]).toEqual([422, 'batch_rejected'])

@@ -546,7 +546,7 @@ describe('erasing one unit', () => {
     expect(await erase(shared)).toEqual([200, 'admin_request'])
   })
 
-  it('of another agent returns 404 and erases nothing', async () => {
+  it('erasing one unit of another agent returns 404 and erases nothing', async () => {
     const { json } = await contribute(trace())
     const response = await test.fetch('DELETE', `/v1/knowledge/${json.data.id}`, { token: stranger.token })
     expect(response.status).toBe(404)

@@ -97,7 +97,7 @@ describe('rectification (GDPR art. 16)', () => {
     expect(JSON.stringify(records)).not.toContain('wrong words')
   })
 
-  it('of an SOP overwrites the current version without creating a new one and removes its approval', async () => {
+  it('rectification (GDPR art. 16) of an SOP overwrites the current version without creating a new one and removes its approval', async () => {
     const id = await contribute(sop())
     await test.db.prisma.sopVersion.updateMany({
       where: { unitId: id },
@@ -110,7 +110,7 @@ describe('rectification (GDPR art. 16)', () => {
     expect(versions[0]?.document).toMatchObject({ name: 'Restore a backup safely' })
   })
 
-  it('of a quarantined unit keeps it in quarantine', async () => {
+  it('rectification (GDPR art. 16) of a quarantined unit keeps it in quarantine', async () => {
     const id = await contribute()
     await test.db.prisma.unit.update({ where: { id }, data: { quarantinedAt: new Date() } })
     expect((await correct(id, { unit: { task: { objective: 'harmless now' } } })).status).toBe(200)

@@ -63,7 +63,7 @@ describe('an exchange', () => {
     await app.db.prisma.llmLogEntry.deleteMany()
   })
 
-  test('with a secret is rejected without storing or repeating it', async () => {
+  test('an exchange with a secret is rejected without storing or repeating it', async () => {
     const agent = await mine()
     const headers = { 'Idempotency-Key': newId('idem') }
     const wrote = vi.spyOn(process.stderr, 'write')
@@ -77,7 +77,7 @@ describe('an exchange', () => {
     expect(await locationCountsIn(app, ['sausage'])).toEqual({})
   })
 
-  test('that is malformed is rejected', async () => {
+  test('an exchange that is malformed is rejected', async () => {
     const agent = await mine()
     const good = exchange()
     const bad = [

@@ -86,7 +86,7 @@ describe('emails in the folder', () => {
     expect(JSON.stringify(entries)).not.toMatch(/ada@example|a-secret-code|删除/)
   })
 
-  it('with shown links are audited with account id and purpose, without an address', async () => {
+  it('showing the links of an email in the folder is audited with account id and purpose, without an address', async () => {
     const person = await invited()
     const link = `${test.url}/password/new#a-secret-code`
     await test.app.mail.send({
@@ -102,7 +102,7 @@ describe('emails in the folder', () => {
     rmSync(join(folder, `${newest.id}.eml`))
   })
 
-  it('with shown links are rejected when the password was not entered within ten minutes', async () => {
+  it('showing the links of an email in the folder is rejected when the password was not entered within ten minutes', async () => {
     const id = await send('Choose a new password')
     const earlier = await signedIn(test, 'admin')
     test.clock.advance(11 * 60_000)
@@ -126,7 +126,7 @@ describe('emails in the folder', () => {
     expect(subjects).toEqual(['您的删除请求', 'number 14', 'number 13', 'number 12', 'number 11', 'number 10'])
   })
 
-  it('that were deleted meanwhile return 404 and are not listed', async () => {
+  it('emails in the folder that were deleted meanwhile return 404 and are not listed', async () => {
     const id = await send('Gone soon')
     rmSync(join(folder, `${id}.eml`))
     expect((await test.fetch('GET', `${path}/${id}`, admin)).status).toBe(404)
@@ -280,7 +280,7 @@ describe('links without a mail server', () => {
     expect(await show(email)).toEqual(['forbidden'])
   })
 
-  it('that act on a privacy request are hidden, also for a person who never signed in', async () => {
+  it('links that act on a privacy request are hidden without a mail server, also for a person who never signed in', async () => {
     const { email } = await invited()
     const body = { kinds: ['erasure'], email, received_at: test.clock.now().toISOString() }
     const filed = await test.fetch('POST', '/api/admin/privacy/requests', { ...admin, body })
@@ -291,7 +291,7 @@ describe('links without a mail server', () => {
     expect(shown.filter((one) => one === 'forbidden')).toHaveLength(acting.length)
   })
 
-  it('to people without an account are shown where they only open the answer, and hidden where they confirm or change something', async () => {
+  it('links to people without an account are shown if they only open the answer, and hidden if they confirm or change something', async () => {
     for (const [name, pages, expected] of [
       ['status', ['/request/status'], 1],
       ['confirm', ['/request/confirm'], 'forbidden'],
@@ -304,7 +304,7 @@ describe('links without a mail server', () => {
     }
   })
 
-  it('that confirm a new address are hidden from the admin who asked for it, and work for the owner of the address', async () => {
+  it('links that confirm a new address are hidden from the admin who asked for it, and work for the owner of the address', async () => {
     const asking = await signedIn(test, 'admin')
     await verify(asking, 'asking@example.org')
     const victim = 'victim@example.net'
@@ -321,7 +321,7 @@ describe('links without a mail server', () => {
     expect(await email()).toBe(victim)
   })
 
-  it('that confirm an address are hidden in every email, with the setting that sends them', async () => {
+  it('links that confirm an address are hidden in every email without a mail server, and the response names the setting for a server', async () => {
     const own = await signedIn(test, 'admin')
     await verify(own, 'own@example.org')
     const content = emailContent('en', 'New address', [`${test.url}/privacy/confirm#address.a-secret`])
@@ -341,7 +341,7 @@ describe('links without a mail server', () => {
     expect(await show('first@example.org', own)).toEqual([1])
   })
 
-  it('to reset their own password are hidden from admins whose address is not verified, and are otherwise recorded as shown', async () => {
+  it('links to reset their own password are hidden from admins without a verified address, and otherwise recorded as shown', async () => {
     const own = await signedIn(test, 'admin')
     const { email } = await test.db.prisma.account.findUniqueOrThrow({ where: { id: own.accountId } })
     await test.fetch('POST', '/api/account/reset', { body: { email } })
@@ -353,7 +353,7 @@ describe('links without a mail server', () => {
     expect(await links()).toMatchObject([{ shownAt: expect.any(Date) }])
   })
 
-  it('that download the copy of a participant show only the status once an admin saw them', async () => {
+  it('links that download the copy of a participant open only its status after an admin saw them', async () => {
     const on = await test.fetch('PATCH', '/v1/settings', {
       ...admin,
       body: { request_form: { is_on: true, origins: [] } },

@@ -196,16 +196,19 @@ describe('phone numbers', () => {
     'Phone: {}|Call me at {} today|Tel. {}|{"phone":"{}"}|homePhone={}|电话：{}|携帯 {}|전화: {}|Телефон: {}|Teléfono: {}|Téléphone : {}|هاتف: {}|फ़ोन: {}|Handy {}'.split(
       '|',
     )
-  it.each(countries)('of %s are found in national notation after a word that announces a phone number', (country) => {
-    const { nationalNumber } = getExampleNumber(country, examples) ?? { nationalNumber: '' }
-    for (const cue of cues)
-      for (const tail of ['4711', '2368', '9082']) {
-        const number = parsePhoneNumberFromString(`${nationalNumber}`.slice(0, -4) + tail, country)
-        if (!number?.isValid()) continue
-        const written = number.formatNational()
-        expect(reported(cue.replace('{}', written))).toEqual([`phone ${written}`])
-      }
-  })
+  it.each(countries)(
+    'phone numbers of %s are found in national notation after a word that announces a phone number',
+    (country) => {
+      const { nationalNumber } = getExampleNumber(country, examples) ?? { nationalNumber: '' }
+      for (const cue of cues)
+        for (const tail of ['4711', '2368', '9082']) {
+          const number = parsePhoneNumberFromString(`${nationalNumber}`.slice(0, -4) + tail, country)
+          if (!number?.isValid()) continue
+          const written = number.formatNational()
+          expect(reported(cue.replace('{}', written))).toEqual([`phone ${written}`])
+        }
+    },
+  )
   it('are validated by the same rules as in the phone number library', () => {
     for (const country of countries)
       for (let round = 0; round < 40; round++) {

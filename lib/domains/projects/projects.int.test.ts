@@ -105,7 +105,7 @@ describe('access to a project', () => {
     expect(await statuses(revoked, all)).toEqual(all.map(() => 401))
   })
 
-  it('for writing is denied to read-only and restricted agents', async () => {
+  it('writing to a project is denied to read-only and restricted agents', async () => {
     const reader = await issuedAgent(test, ['read'], { owner: project.owner })
     const restricted = await issuedAgent(test, ['read', 'write'], { owner: project.owner })
     for (const { id } of [reader, restricted])
@@ -290,7 +290,7 @@ describe('messages', () => {
       ).toBe(422)
   })
 
-  it('of one thread belong to only one conversation', async () => {
+  it('messages of one thread belong to only one conversation', async () => {
     const threads = ['thread-of-one']
     await madeConversation(test, project, { threads })
     const elsewhere = await madeProject(test)
@@ -308,7 +308,7 @@ describe('messages', () => {
     expect(added.threads).toEqual([other.id, 'another'])
   })
 
-  it('of a thread with checkpoints can be claimed only by a manager of the organization or an admin', async () => {
+  it('messages of a thread with checkpoints can be claimed only by a manager of the organization or an admin', async () => {
     const [one, another, third] = [newId('run'), newId('run'), newId('run')]
     for (const thread of [one, another, third])
       await storedInThread(test, thread, [{ id: newId('m'), text: 'Of another application.' }])

@@ -306,7 +306,7 @@ describe('a hostile caller', () => {
     expect((await once()).status).toBe(202)
   })
 
-  test('with access to the bucket can read nothing, and changed objects do not open', async () => {
+  test('a caller with access to the bucket can read no snapshot, and changed objects do not open', async () => {
     const agent = await mine()
     const { keyring, masterKey } = await newKeyring('nine herons along the river bank')
     expect((await give(agent, keyring)).status).toBe(201)
@@ -563,7 +563,7 @@ describe('a restoration', () => {
     expect(await held(other)).toEqual([1, 1, 0, 0])
   })
 
-  test('of incomplete or inconsistent content is rejected without restoring a part of its records', async () => {
+  test('a restoration of incomplete or inconsistent content is rejected without restoring a part of its records', async () => {
     const agent = await keyed()
     const lines = whole(agent.id, [document()], stated('{"a":1}')).split('\n').slice(0, -1)
     const cases: [string, string][] = [

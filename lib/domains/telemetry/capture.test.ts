@@ -32,14 +32,14 @@ describe('an event', () => {
     expect(counted(made)).toEqual({})
   })
 
-  test('without a subject is sent with a new random id each time', async () => {
+  test('an event without a subject is sent with a new random id each time', async () => {
     const { sent, made } = setting()
     for (let n = 0; n < 3; n++) made.capture('snapshot_made', {}, null)
     await made.settled()
     expect(new Set(sent.map(({ distinctId }) => distinctId)).size).toBe(3)
   })
 
-  test('that is not declared is dropped and counted, and rejected by the compiler', async () => {
+  test('an event that is not declared is dropped and counted, and rejected by the compiler', async () => {
     const { sent, made } = setting()
     // @ts-expect-error not declared
     made.capture('passwords_typed', { password: 'x' }, agent)

@@ -378,7 +378,7 @@ describe('rotating a token', () => {
     expect(await codeOf(late.token)).toBe(revoked)
   })
 
-  test('by the token itself or by a person keeps its issuer; another token that rotates it becomes the issuer', async () => {
+  test('a token keeps its issuer when it rotates itself or a person rotates it; another token that rotates it becomes the issuer', async () => {
     const owner = await signedIn(app)
     const { agent, second, third } = await chain(owner)
     const byItself = await rotated(second.id, { token: second.token })

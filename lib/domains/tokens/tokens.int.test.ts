@@ -147,7 +147,7 @@ describe('a token', () => {
     expect((await me(writer.token)).status).toBe(200)
   })
 
-  test('that expires cannot create a token with a later expiry', async () => {
+  test('a token that expires cannot create a token with a later expiry', async () => {
     const agent = await issuedAgent(app, ['read'])
     const short = await created({ token: agent.token, body: { expires_in_days: 1 } })
     expect((await create({ token: short.api_key, body: { expires_in_days: 2 } })).status).toBe(403)
@@ -560,7 +560,7 @@ describe('429 responses', () => {
     expect(await rows('SELECT 1 FROM rate_limit_refusals WHERE token_id = $1', agent.tokenId)).toHaveLength(3)
   })
 
-  test('for a token and its successors are summed, and revoke all of them that are active', async () => {
+  test('429 responses for a token and its successors are summed, and revoke all of them that are active', async () => {
     const owner = await signedIn(app)
     const agent = await issuedAgent(app, ['read'], { owner })
     const sibling = await created({ token: agent.token })
@@ -600,7 +600,7 @@ describe('429 responses', () => {
     expect(new Set(mails.map(({ prefix }) => prefix))).toEqual(new Set([second.key_prefix, third.key_prefix]))
   })
 
-  test('of a token before its rotation still count after the rotation', async () => {
+  test('429 responses of a token before its rotation still count after the rotation', async () => {
     const agent = await issuedAgent(app, ['read'])
     const next = await rotated(agent.tokenId, { token: agent.token })
     expect([await refuse(agent.tokenId), await refuse(agent.tokenId)]).toEqual([false, false])
@@ -629,7 +629,7 @@ describe('429 responses', () => {
     expect((await me(agent.token)).status).toBe(200)
   })
 
-  test('for a stranger or for another token of the same agent never count', async () => {
+  test('429 responses for a stranger or for another token of the same agent never count', async () => {
     const [victim, stranger] = [await issuedAgent(app, ['read']), await issuedAgent(app, ['read'])]
     const sibling = await created({ token: victim.token })
     await refuse(victim.tokenId)
@@ -670,7 +670,7 @@ describe('429 responses', () => {
     expect((await me(other.token)).status).toBe(200)
   })
 
-  test('of one burst of parallel requests count once', async () => {
+  test('429 responses of one burst of parallel requests count once', async () => {
     const agent = await slowAgent()
     const reported = await Promise.all(Array.from({ length: 20 }, () => me(agent.token)))
     expect(statuses(reported)).toEqual([200, 200, ...Array(18).fill(429)])
@@ -679,7 +679,7 @@ describe('429 responses', () => {
     expect(await tokenRow(agent.tokenId)).toMatchObject({ revoked_reason: null })
   })
 
-  test('in a window that agents of one network share count only against a token that exceeds the limit by itself', async () => {
+  test('429 responses in a window that agents of one network share count only against a token that exceeds the limit by itself', async () => {
     const [eager, modest] = [await issuedAgent(app, ['read']), await issuedAgent(app, ['read'])]
     await app.app.db.prisma.agent.updateMany({
       where: { id: { in: [eager.id, modest.id] } },
@@ -693,7 +693,7 @@ describe('429 responses', () => {
     expect([await counted(eager), await counted(modest)]).toEqual([1, 0])
   })
 
-  test('of one window count once for reads and once for writes, also when replicas record them', async () => {
+  test('429 responses of one window count once for reads and once for writes, also when replicas record them', async () => {
     const agent = await issuedAgent(app, ['read'])
     const replica = createApp({ env: app.app.env })
     const refusal = { tokenId: agent.tokenId, limit: 300, consumed: 301, ip: '192.0.2.7', windowEnds: nextWindow() }

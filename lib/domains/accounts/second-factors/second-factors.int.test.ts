@@ -153,7 +153,7 @@ describe('codes', () => {
     expect(await outcome(signIn(person, codeAt()))).toBe('signed in')
   })
 
-  it('of an app alone are locked: a recovery code works meanwhile, and the refusal names it', async () => {
+  it('wrong codes of an app lock only the app: a recovery code still works, and the error message says so', async () => {
     const person = await signedIn(test)
     const { codeAt, recoveryCodes } = await withApp(person)
     const [first = '', second = ''] = recoveryCodes
@@ -176,7 +176,7 @@ describe('codes', () => {
     expect(await outcome(signIn(person, second))).toBe('signed in')
   })
 
-  it('of a new app do not use up the tries of the password, nor the other way round', async () => {
+  it('wrong codes of a new app do not count as wrong passwords, and wrong passwords do not count as wrong codes', async () => {
     const guess = async (person: Someone, body: object, path = '/api/account/confirm') =>
       (await test.fetch('POST', path, { ...person, body })).status
     const added = async (person: Someone) => {
@@ -198,7 +198,7 @@ describe('codes', () => {
     expect(await guess(other, { code: app.code }, app.path)).toBe(200)
   })
 
-  it('of an app are not locked by wrong recovery codes', async () => {
+  it('wrong recovery codes do not lock the codes of an app', async () => {
     const person = await signedIn(test)
     const { codeAt } = await withApp(person)
     test.clock.advance(minute)
@@ -207,7 +207,7 @@ describe('codes', () => {
     expect(await outcome(signIn(person, codeAt()))).toBe('signed in')
   })
 
-  it('for recovery work once each, in any spelling, and only for the account that they belong to', async () => {
+  it('recovery codes work once each, in any spelling, and only for their account', async () => {
     const person = await signedIn(test)
     const other = await signedIn(test)
     const [first = '', second = ''] = (await withApp(person)).recoveryCodes

@@ -424,7 +424,7 @@ describe('documents at rest', () => {
     expect(await sizes(agent.id)).toBe('0')
   })
 
-  test('of earlier versions are readable at once, and a job seals them without changing them', async () => {
+  test('documents that an earlier version stored unsealed are readable, and a job seals them without changing them', async () => {
     const agent = await mine()
     await sql(
       `INSERT INTO agent_documents (id, agent_id, kind, title, body, created_at, updated_at)

@@ -396,7 +396,7 @@ describe('a legal hold', () => {
     expect(await residue(subject, rest)).toEqual(none())
   })
 
-  it('on an account covers the data of all its agents, also when erasing a single unit', async () => {
+  it('a legal hold on an account covers the data of all its agents, also when erasing a single unit', async () => {
     const { subject, mine, other } = await cast()
     const owner = (await test.db.prisma.agent.findUniqueOrThrow({ where: { id: other.id } })).ownerId ?? ''
     const id = await contribute(

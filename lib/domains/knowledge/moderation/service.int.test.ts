@@ -32,7 +32,7 @@ const asAdmin = async (method: string, path: string, body?: unknown) => {
 }
 
 describe('reports', () => {
-  it('of three distinct owners quarantine a unit, which only its author can still read', async () => {
+  it('reports of three distinct owners quarantine a unit, which only its author can still read', async () => {
     const id = await contribute()
     const reporters = [await claimed(), await claimed(), await claimed()]
     const held: boolean[] = []
@@ -52,7 +52,7 @@ describe('reports', () => {
     expect(rule).toMatchObject({ agentId: 'system:knowledge.quarantine', ip: '', details: { reporters: 3 } })
   })
 
-  it('of one owner count once for all agents and concurrent requests, with the same response', async () => {
+  it('reports of one owner count once for all agents and concurrent requests, with the same response', async () => {
     const owner = await signedIn(test)
     const agents = await Promise.all(Array.from({ length: 5 }, () => issuedAgent(test, ['read'], { owner })))
     const id = await contribute()
@@ -68,7 +68,7 @@ describe('reports', () => {
     expect(await isHeld(id)).toBe(false)
   })
 
-  it('of unclaimed agents count from their second day, once per client address, and once per /64 for IPv6', async () => {
+  it('reports of unclaimed agents count from their second day, once per client address, and once per /64 for IPv6', async () => {
     const id = await contribute()
     const here = [await test.agent(['read']), await test.agent(['read']), await test.agent(['read'])]
     const there = [await test.agent(['read']), await test.agent(['read'])]
@@ -95,7 +95,7 @@ describe('reports', () => {
     expect(await isHeld(only)).toBe(false)
   })
 
-  it('of two agents count as one after one person claims both agents', async () => {
+  it('reports of two agents count as one after one person claims both agents', async () => {
     const id = await contribute()
     const agents = [await test.agent(['read']), await test.agent(['read'])]
     for (const [n, { token }] of agents.entries()) await report(id, token, { from: `10.2.${n}.1` })

@@ -309,7 +309,7 @@ describe('former versions', () => {
     ).toEqual(Array(6).fill(422))
   })
 
-  it('of a hidden SOP return 404, as the SOP does, to strangers and other organizations', async () => {
+  it('former versions of a hidden SOP return 404, as the SOP does, to strangers and other organizations', async () => {
     const secret = await made(sop({}, { visibility: 'private' }))
     const within = await made(sop({}, { visibility: 'org' }))
     for (const path of ['', '/versions', '/versions/1']) {
@@ -613,7 +613,7 @@ describe('stored responses', () => {
     expect(await answers()).not.toContain('zanzibar')
   })
 
-  it('that name an erased skill are deleted with it under any resource id, and counted in the receipt', async () => {
+  it('stored responses that name an erased skill are deleted with it under any resource id, and counted in the receipt', async () => {
     const { token } = await issuedAgent(test, ['read', 'write'])
     const id = await made(secretly('mombasa'), token)
     const skillId: string = (await publishing(id, token, 'publish-2')).json.data.skill_id

@@ -758,7 +758,7 @@ describe('the restriction of a participant', () => {
     expect(await served(given, on.agent)).toEqual(all)
   }, 60_000)
 
-  it('by an objection ends when an admin refuses the objection, and remains when the admin upholds it', async () => {
+  it('the restriction after a participant’s objection ends when an admin refuses the objection, and remains when the admin upholds it', async () => {
     const decide = async (request: string, act: string, body: object) => {
       await passwordEntered(test, stage.admin)
       await dataOf(test, 'POST', `/api/admin/privacy/requests/${request}/${act}`, stage.admin, { body })

@@ -236,7 +236,7 @@ describe('an address that an agent reports', () => {
     return { id, agent, conversation, registered, change }
   }
 
-  it('by a token that created the project needs the scope privacy after something was written', async () => {
+  it('an address that is reported with the token that created the project requires the scope privacy once something was written', async () => {
     for (const [scopes, status] of [
       [['read', 'write'], 403],
       [['read', 'write', 'privacy'], 200],

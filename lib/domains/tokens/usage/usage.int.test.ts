@@ -83,7 +83,7 @@ describe('counting the usage of tokens', () => {
 })
 
 describe('usage counts collected in memory', () => {
-  test('of several processes are summed exactly in any order', async () => {
+  test('usage counts that several processes collected in memory are summed exactly in any order', async () => {
     const tokens = await Promise.all(Array.from({ length: 40 }, () => issuedAgent(app, ['read'])))
     const ids = tokens.map(({ tokenId }) => tokenId)
     const others = [another(), another()]
