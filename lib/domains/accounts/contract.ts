@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { SentEmailAddress } from '#lib/kernel/email-address.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
+import { time } from '#lib/kernel/shared-fields.ts'
 import { leastPasswordLength, locales, longestPassword, roles } from './rules.ts'
 
 /** A new password; {@link passwordFault} checks further rules. */
@@ -30,14 +31,14 @@ export const AccountView = z
           description:
             'True if a second factor is required and this session has none. It can then only add one, and use the rights over its own data',
         }),
-        required_from: z.iso.datetime().nullable().meta({
+        required_from: time().nullable().meta({
           description:
             'When a second factor becomes or became required. Null if none is required or this session has one',
         }),
       })
       .meta({ id: 'SecondFactorState' }),
     telemetry: z.boolean().meta({ description: 'False if the person turned usage events off' }),
-    created_at: z.iso.datetime(),
+    created_at: time(),
   })
   .meta({ id: 'Account' })
 export type AccountView = z.output<typeof AccountView>
@@ -50,13 +51,14 @@ export const SessionView = z
     browser: z
       .string()
       .meta({ description: 'For example "Firefox on Linux". Empty if the browser did not identify itself' }),
-    created_at: z.iso.datetime(),
-    last_seen_at: z.iso.datetime().meta({ description: 'Rounded to the minute' }),
-    expires_at: z.iso.datetime(),
+    created_at: time(),
+    last_seen_at: time({ description: 'Rounded to the minute' }),
+    expires_at: time(),
     is_current: z.boolean(),
   })
   .meta({ id: 'Session' })
-export type SessionView = z.output<typeof SessionView>
+/** As a use case returns it. */
+export type SessionView = z.input<typeof SessionView>
 
 export const readAccount = operation({
   id: 'readAccount',
@@ -112,7 +114,7 @@ export const confirmPassword = operation({
     code: z.string().max(64).optional(),
     passkey: z.string().max(100_000).optional(),
   }),
-  output: z.strictObject({ data: z.strictObject({ recent_until: z.iso.datetime() }) }),
+  output: z.strictObject({ data: z.strictObject({ recent_until: time() }) }),
   refusals: ['rate_limited', 'wrong_state'],
 })
 

@@ -2,13 +2,14 @@ import { agentsOfAccount } from '#lib/domains/agents/queries.ts'
 import { holdsInForce } from '#lib/domains/holds/queries.ts'
 import { isOnFile } from '#lib/domains/privacy-requests/queries.ts'
 import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
+import type { Returned } from '#lib/kernel/operation.ts'
 import { pageOf, parseCursor } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { boundPasswordLinkEmails, endLinks, isFenced, lockAccount } from './links.ts'
 import { countUsers, listUserRows, noteWithdrawnInvitation, type UserRow, userById } from './repository.ts'
 import { type AccountState, type Locale, localeNamed, type Role } from './rules.ts'
-import type { OrganisationMember, UserView } from './users-contract.ts'
+import type { listMembers, UserView } from './users-contract.ts'
 import { enqueueNotice } from './writes.ts'
 
 /** Operations that create accounts and organizations. */
@@ -50,16 +51,16 @@ export const userView = (row: UserRow): UserView => ({
   states: row.states,
   has_password: row.has_password,
   has_second_factor: row.has_second_factor,
-  created_at: row.created_at.toISOString(),
+  created_at: row.created_at,
 })
 /** The view for managers, without anything that the person does about their own data. */
-export const memberView = (row: UserRow): OrganisationMember => ({
+export const memberView = (row: UserRow): Returned<typeof listMembers>['data'][number] => ({
   account_id: row.id,
   name: row.name,
   email: row.email,
   role: row.role,
   state: row.states.includes('deactivated') ? 'deactivated' : row.states.includes('invited') ? 'invited' : 'active',
-  created_at: row.created_at.toISOString(),
+  created_at: row.created_at,
 })
 
 /**

@@ -168,7 +168,7 @@ const confirm = ({ tries }: Pick<AccountsDeps, 'tries'>, verification: SecondFac
     if (count === 0) throw new Problem('sign_in_needed')
     return {
       resourceId: sessionId,
-      body: { data: { recent_until: new Date(now.getTime() + passwordStaysRecent).toISOString() } },
+      body: { data: { recent_until: new Date(now.getTime() + passwordStaysRecent) } },
       details: { changed: ['password_at'] },
     }
   })
@@ -187,9 +187,9 @@ const viewOf = (
 ): SessionView => ({
   session_id: row.id,
   browser: row.user_agent,
-  created_at: row.created_at.toISOString(),
-  last_seen_at: row.last_seen_at.toISOString(),
-  expires_at: row.expires_at.toISOString(),
+  created_at: row.created_at,
+  last_seen_at: row.last_seen_at,
+  expires_at: row.expires_at,
   is_current: row.id === current,
 })
 

@@ -404,10 +404,10 @@ const me = (db: Database, { factorPolicy }: AccountsDeps) =>
           has_password: found.passwordHash !== null,
           second_factor: {
             is_missing: ctx.actor.lacksSecondFactor === true,
-            required_from: required?.toISOString() ?? null,
+            required_from: required ?? null,
           },
           telemetry: found.telemetryOffAt === null,
-          created_at: found.createdAt.toISOString(),
+          created_at: found.createdAt,
         },
       },
     }

@@ -2,9 +2,10 @@ import { z } from 'zod'
 import { SentEmailAddress } from '#lib/kernel/email-address.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
+import { time } from '#lib/kernel/shared-fields.ts'
 import { accountStates, locales, memberStates, organisationMemberRoles, roles } from './rules.ts'
 
-const when = z.iso.datetime()
+const when = time()
 const count = z.number().int()
 const OrganisationId = z.string().regex(/^org_[0-9A-Za-z]{22}$/, 'is not the id of an organization')
 const OrganisationView = z.strictObject({ organisation_id: z.string(), name: z.string() })
@@ -26,7 +27,8 @@ export const UserView = z
     created_at: when,
   })
   .meta({ id: 'User' })
-export type UserView = z.output<typeof UserView>
+/** As a use case returns it. */
+export type UserView = z.input<typeof UserView>
 
 export const UserDetail = UserView.extend({
   deactivated_at: when.nullable(),
@@ -270,7 +272,7 @@ export const OrganisationMember = z
     email: z.string(),
     role: z.enum(roles),
     state: z.enum(memberStates),
-    created_at: z.iso.datetime(),
+    created_at: when,
   })
   .meta({ id: 'Member' })
 export type OrganisationMember = z.output<typeof OrganisationMember>

@@ -3,6 +3,7 @@ import { countOpenRequestsOf } from '#lib/domains/privacy-requests/queries.ts'
 import { type Approvable, approvable, type RequireApproval } from '#lib/kernel/approval.ts'
 import { requireRecentPassword } from '#lib/kernel/authorise.ts'
 import type { Context, MutationContext, Transaction } from '#lib/kernel/context.ts'
+import type { Returned } from '#lib/kernel/operation.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read, type UseCase } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
@@ -52,7 +53,6 @@ import {
   resendInvitation,
   resendMemberInvitation,
   sendReset,
-  type UserDetail,
   withdrawInvitationOf,
   withdrawMemberInvitation,
 } from './users-contract.ts'
@@ -225,7 +225,7 @@ const removeFactors = ({ requireApproval, requireOwner }: Pick<AccountsDeps, 're
     }
   })
 
-async function detailOf(db: Database, id: string, now: Date): Promise<UserDetail> {
+async function detailOf(db: Database, id: string, now: Date): Promise<Returned<typeof readUser>['data']> {
   const row = await userRow(db.prisma, id)
   const [more] = await userDetail(db, { id, now })
   if (!row || !more) throw noAccount()
@@ -238,14 +238,11 @@ async function detailOf(db: Database, id: string, now: Date): Promise<UserDetail
   const { purpose, sent_at: sentAt, expires_at: expiresAt } = more
   return {
     ...userView(row),
-    deactivated_at: more.deactivated_at?.toISOString() ?? null,
+    deactivated_at: more.deactivated_at,
     sessions: more.sessions,
-    last_seen_at: more.last_seen_at?.toISOString() ?? null,
-    identities: identities.map(({ issuer, linkedAt }) => ({ issuer, linked_at: linkedAt.toISOString() })),
-    letter:
-      purpose && sentAt && expiresAt
-        ? { purpose, sent_at: sentAt.toISOString(), expires_at: expiresAt.toISOString() }
-        : null,
+    last_seen_at: more.last_seen_at,
+    identities: identities.map(({ issuer, linkedAt }) => ({ issuer, linked_at: linkedAt })),
+    letter: purpose && sentAt && expiresAt ? { purpose, sent_at: sentAt, expires_at: expiresAt } : null,
     agents: agents.length,
     open_requests: openRequests,
     is_last_admin: isLastAdmin,

@@ -132,7 +132,6 @@ export function writerOf({ kind, accountId, id }: Actor): { kind: MemberKind; id
 export function projectView(row: ProjectRow): ProjectView {
   const role = row.role ?? row.office
   if (role === null) throw noProject()
-  const time = (at: Date | null) => at?.toISOString() ?? null
   return {
     id: row.id,
     name: row.name,
@@ -146,13 +145,13 @@ export function projectView(row: ProjectRow): ProjectView {
     conversations: row.conversations,
     documents: row.documents,
     participants: row.participants,
-    created_at: row.created_at.toISOString(),
-    updated_at: row.updated_at.toISOString(),
-    closing_at: time(row.closing_at),
-    closes_at: time(row.closes_at),
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+    closing_at: row.closing_at,
+    closes_at: row.closes_at,
     is_held: row.is_held,
     is_erasing: row.erasing_since !== null && row.status !== 'closed',
-    closed_at: time(row.closed_at),
+    closed_at: row.closed_at,
     receipt_id: row.status === 'closed' ? row.receipt_id : null,
   }
 }

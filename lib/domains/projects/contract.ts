@@ -3,6 +3,7 @@ import { DataRegion } from '#lib/kernel/data-regions.ts'
 import { SentEmailAddress } from '#lib/kernel/email-address.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
+import { time } from '#lib/kernel/shared-fields.ts'
 import {
   max,
   memberKinds,
@@ -14,7 +15,7 @@ import {
   writerKinds,
 } from './rules.ts'
 
-export const when = z.iso.datetime()
+export const when = time()
 const whenever = when.nullable()
 export const countField = z.number().int()
 /** An id in a request. An id of an impossible form gets the same 404 as an unknown one. */
@@ -71,7 +72,8 @@ export const ProjectView = z
     receipt_id: z.string().nullable().meta({ description: 'For a closed project: its receipt' }),
   })
   .meta({ id: 'Project' })
-export type ProjectView = z.output<typeof ProjectView>
+/** As a use case returns it. */
+export type ProjectView = z.input<typeof ProjectView>
 
 export const ProjectMember = z
   .strictObject({

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
+import { time } from '#lib/kernel/shared-fields.ts'
 import { factorKinds, factorRequirements, maxDaysAhead, maxReminders } from './rules.ts'
 
 const FactorId = z.string().regex(/^fct_[0-9A-Za-z]{22}$/, 'is not the id of a second factor')
@@ -12,11 +13,12 @@ export const FactorView = z
     factor_id: z.string(),
     kind: z.enum(factorKinds),
     name: z.string(),
-    created_at: z.iso.datetime(),
-    last_used_at: z.iso.datetime().nullable(),
+    created_at: time(),
+    last_used_at: time().nullable(),
   })
   .meta({ id: 'SecondFactor' })
-export type FactorView = z.output<typeof FactorView>
+/** As a use case returns it. */
+export type FactorView = z.input<typeof FactorView>
 
 /**
  * Options and responses of WebAuthn (level 3, §5.1.8 and §5.1.9) as the browser encodes them in JSON. The WebAuthn library validates

@@ -83,8 +83,8 @@ const list = (db: Database) =>
         factor_id: id,
         kind,
         name,
-        created_at: createdAt.toISOString(),
-        last_used_at: lastUsedAt?.toISOString() ?? null,
+        created_at: createdAt,
+        last_used_at: lastUsedAt,
       }),
     )
     return { resourceId: accountId, body: { data: { factors: views, recovery_codes: codes } } }

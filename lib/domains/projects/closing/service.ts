@@ -5,7 +5,7 @@ import { enqueue } from '#lib/jobs/queue.ts'
 import { guardApplication, guardRecord } from '#lib/kernel/authorise.ts'
 import type { Context, MutationContext, Transaction } from '#lib/kernel/context.ts'
 import { job } from '#lib/kernel/job.ts'
-import type { Input, Output } from '#lib/kernel/operation.ts'
+import type { Input, Returned } from '#lib/kernel/operation.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, type Reply } from '#lib/kernel/use-case.ts'
 import { type EmailContent, emailContent, emailTime } from '#lib/stores/mail/email-content.ts'
@@ -284,7 +284,7 @@ export const projectJobs = (ports: ProjectPorts, mail: MailPort) => [
 async function closing(
   ctx: MutationContext,
   { params: { projectId }, body }: Pick<Input<typeof closeProject>, 'params' | 'body'>,
-): Promise<Reply<Output<typeof closeProject>>> {
+): Promise<Reply<Returned<typeof closeProject>>> {
   const { tx, actor, now } = ctx
   const reader = projectReaderOf(ctx)
   const reason = body?.reason ?? usualReason

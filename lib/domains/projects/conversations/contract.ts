@@ -30,7 +30,8 @@ export const ConversationView = z
     updated_at: when,
   })
   .meta({ id: 'Conversation' })
-export type ConversationView = z.output<typeof ConversationView>
+/** As a use case returns it. */
+export type ConversationView = z.input<typeof ConversationView>
 
 export const AttachmentView = z
   .strictObject({
@@ -58,7 +59,8 @@ const messageFields = {
   updated_at: when,
 }
 export const MessageView = z.strictObject(messageFields).meta({ id: 'Message' })
-export type MessageView = z.output<typeof MessageView>
+/** As a use case returns it. */
+export type MessageView = z.input<typeof MessageView>
 const EditView = z
   .strictObject({ id: z.string(), content: z.string(), edited_by: Writer, edited_at: when })
   .meta({ id: 'MessageEdit', description: 'The text before this edit' })
@@ -68,7 +70,8 @@ export const MessageDetail = z
     former: z.array(EditView).meta({ description: 'The newest 100, newest first; empty without the scope `read`' }),
   })
   .meta({ id: 'MessageDetail' })
-export type MessageDetail = z.output<typeof MessageDetail>
+/** As a use case returns it. */
+export type MessageDetail = z.input<typeof MessageDetail>
 
 const conversation = { resourceType: 'conversation' } as const
 const message = { resourceType: 'message' } as const

@@ -68,11 +68,7 @@ import {
   regionOfConversation,
 } from './repository.ts'
 
-const viewOf = ({ stored_id: _, ...row }: ConversationRow): ConversationView => ({
-  ...row,
-  created_at: row.created_at.toISOString(),
-  updated_at: row.updated_at.toISOString(),
-})
+const viewOf = ({ stored_id: _, ...view }: ConversationRow): ConversationView => view
 const noConversation = (): Problem =>
   new Problem('not_found', 'The project has no such conversation, or it was erased.')
 
@@ -221,8 +217,6 @@ const messageView = (actor: Actor, { stored_id: _, claimed_by: claimedBy, ...row
     writtenBy: row.written_by,
     claimedBy,
   }),
-  created_at: row.created_at.toISOString(),
-  updated_at: row.updated_at.toISOString(),
 })
 const noMessage = (): Problem => new Problem('not_found', 'The conversation has no such message, or it was erased.')
 
@@ -256,7 +250,7 @@ async function readMessageRow(on: Queryable, actor: Actor, path: MessagePath): P
 async function messageDetail(on: Queryable, actor: Actor, path: MessagePath): Promise<MessageDetail> {
   const view = messageView(actor, await readMessageRow(on, actor, path))
   const edits = actor.can('projects:read') ? await formerTexts(on, { message: path.messageId }) : []
-  return { ...view, former: edits.map((edit) => ({ ...edit, edited_at: edit.edited_at.toISOString() })) }
+  return { ...view, former: edits }
 }
 
 /**
