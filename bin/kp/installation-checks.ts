@@ -173,6 +173,15 @@ function existing(path: string): string {
   for (let folder = resolve(path); ; folder = dirname(folder))
     if (existsSync(folder) || folder === dirname(folder)) return folder
 }
+/** Whether this user can write to the folder, or create it. */
+function isWritable(folder: string): boolean {
+  try {
+    accessSync(existing(folder), constants.W_OK | constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
 
 function ledgerCheck(env: Env): HealthCheck {
   const name = 'erasure ledger'
@@ -184,15 +193,12 @@ function ledgerCheck(env: Env): HealthCheck {
       `${folder} is inside the database folder, so restoring a backup would also restore the ledger`,
       'Set KP_LEDGER_URL to a folder elsewhere.',
     )
-  try {
-    accessSync(existing(folder), constants.W_OK | constants.X_OK)
-  } catch {
+  if (!isWritable(folder))
     return fault(
       name,
       `${folder} cannot be written`,
       'Start as the user who owns it, or set KP_LEDGER_URL. Erasures fail until it is writable.',
     )
-  }
   if (isInDataFolder(env))
     return warning(
       name,
@@ -220,15 +226,12 @@ function snapshotKeysCheck(env: Env): HealthCheck {
       `${folder} is inside the database or object folder, so the keys would be in their backups`,
       'Set KP_SNAPSHOT_KEYS_DIR to a folder elsewhere.',
     )
-  try {
-    accessSync(existing(folder), constants.W_OK | constants.X_OK)
-  } catch {
+  if (!isWritable(folder))
     return fault(
       name,
       `${folder} cannot be written`,
       'Start as the user who owns it, or set KP_SNAPSHOT_KEYS_DIR. Snapshots cannot be created or erased until it is writable.',
     )
-  }
   if (existsSync(folder) && (statSync(folder).mode & 0o077) !== 0)
     return fault(
       name,

@@ -28,6 +28,26 @@ export function operatorAccounts({ pipeline, accounts, approvals, db }: App) {
       ip: '',
       at: pipeline.clock.now(),
     })
+  /** Ends a requirement of the installation with its audit entry. `lift` returns the former value. */
+  const liftSetting = <T>(
+    setting: string,
+    to: T,
+    lift: (tx: Transaction, change: { now: Date; by: string }) => Promise<T>,
+  ): Promise<{ before: T }> =>
+    pipeline.transaction(async (tx) => {
+      const now = pipeline.clock.now()
+      const before = await lift(tx, { now, by: 'system:admin.account' })
+      await pipeline.auditWithin(tx, {
+        actorId: 'system:admin.account',
+        action: 'update',
+        resourceType: 'settings',
+        ip: '',
+        at: now,
+        resourceId: setting,
+        details: { fields: [setting], from: before, to },
+      })
+      return { before }
+    })
 
   return {
     /**
@@ -79,37 +99,11 @@ export function operatorAccounts({ pipeline, accounts, approvals, db }: App) {
 
     /** Requires second factors of nobody. Returns of whom they were required. */
     liftSecondFactors: (): Promise<{ before: string }> =>
-      pipeline.transaction(async (tx) => {
-        const now = pipeline.clock.now()
-        const before = await accounts.liftFactorRequirement(tx, { now, by: 'system:admin.account' })
-        await pipeline.auditWithin(tx, {
-          actorId: 'system:admin.account',
-          action: 'update',
-          resourceType: 'settings',
-          ip: '',
-          at: now,
-          resourceId: 'second_factors',
-          details: { fields: ['second_factors'], from: before, to: 'nobody' },
-        })
-        return { before }
-      }),
+      liftSetting('second_factors', 'nobody', accounts.liftFactorRequirement),
 
     /** Requires approvals for nothing. Returns whether they were required. */
     liftApprovals: (): Promise<{ before: boolean }> =>
-      pipeline.transaction(async (tx) => {
-        const now = pipeline.clock.now()
-        const before = await approvals.liftApprovals(tx, { now, by: 'system:admin.account' })
-        await pipeline.auditWithin(tx, {
-          actorId: 'system:admin.account',
-          action: 'update',
-          resourceType: 'settings',
-          ip: '',
-          at: now,
-          resourceId: 'two_person_approval',
-          details: { fields: ['two_person_approval'], from: before, to: false },
-        })
-        return { before }
-      }),
+      liftSetting('two_person_approval', false, approvals.liftApprovals),
 
     /** Every account, oldest first. */
     list: (): Promise<AccountLine[]> => accounts.all(db.prisma),

@@ -311,6 +311,20 @@ function searchesService(db: Database) {
   }
 }
 
+/** The fields of a page of the log beside its rows. `reached`: how far back a search by text has read. */
+const pageOfLog = (
+  { total, counted, estimate }: Counted,
+  { limit, next, reached }: { limit: number } & Pick<AuditPage, 'next' | 'reached'>,
+) => ({
+  total,
+  offset: 0,
+  limit,
+  next_cursor: next ? encodeCursor(next.at, next.id) : null,
+  counted,
+  total_estimate: estimate,
+  searched_to: reached ?? null,
+})
+
 /** Reads the log. */
 function auditService(db: Database) {
   const log = auditReading(db)
@@ -360,7 +374,7 @@ function auditService(db: Database) {
     list: read(queryAudit, async (ctx, { query: { limit, ...filters } }) => {
       const own = ownOnly(ctx.actor)
       const { rows, next, reached } = await log.find(filters, own, ctx.now, limit)
-      const [{ total, counted, estimate }, named] = await Promise.all([
+      const [counts, named] = await Promise.all([
         log.count(filters, own, ctx.now, rows.length),
         own ? undefined : names.of(rows),
       ])
@@ -371,13 +385,7 @@ function auditService(db: Database) {
             actorName: named?.get(row.agent_id) ?? null,
             resourceName: named?.get(row.resource_id) ?? null,
           })),
-          total,
-          offset: 0,
-          limit,
-          next_cursor: next ? encodeCursor(next.at, next.id) : null,
-          counted,
-          total_estimate: estimate,
-          searched_to: reached ?? null,
+          ...pageOfLog(counts, { limit, next, reached }),
         },
         resourceId: 'query',
         details: { filters: Object.keys(filters), count: rows.length },
@@ -385,7 +393,7 @@ function auditService(db: Database) {
     }),
     acts: read(queryActs, async (ctx, { query: { limit, ...filters } }) => {
       const { parts, next, reached } = await log.findMoments(filters, ctx.now, limit)
-      const [{ total, counted, estimate }, named] = await Promise.all([
+      const [counts, named] = await Promise.all([
         log.count(filters, undefined, ctx.now, parts.length),
         names.of(
           parts.map(({ entry }) => entry),
@@ -395,13 +403,7 @@ function auditService(db: Database) {
       return {
         body: {
           data: actsOf(parts).map((act) => actView(act, named)),
-          total,
-          offset: 0,
-          limit,
-          next_cursor: next ? encodeCursor(next.at, next.id) : null,
-          counted,
-          total_estimate: estimate,
-          searched_to: reached ?? null,
+          ...pageOfLog(counts, { limit, next, reached }),
         },
         resourceId: 'query',
         details: { filters: Object.keys(filters), count: parts.length },
