@@ -8,7 +8,7 @@ export interface CompletionOption {
   /** Its possible values. When empty, file names are offered. */
   choices: string[]
 }
-/** One command, as the shells complete it. */
+/** A command with its subcommands and options, from which the completion scripts of all shells are made. */
 export interface CompletionNode {
   /** The words of the command after `kp`. Empty for `kp` itself. */
   path: string

@@ -17,7 +17,7 @@ export type ExportCopy = z.output<typeof ExportCopy>
 
 const ExportCopyList = z.object({
   copies: z.array(ExportCopy),
-  /** By registry: how far its erasures were followed, and when. */
+  /** By URL of the registry: the cursor up to which its erasures were read, and when. */
   followed: z.record(z.string(), z.object({ cursor: z.string(), at: z.string() })),
 })
 export type ExportCopyList = z.output<typeof ExportCopyList>

@@ -6,7 +6,7 @@ import { Failure, usageFailure } from './failure.ts'
 import { asPersonOptions, type CommandActor, type PersonOptions, withCommandActor } from './person.ts'
 import type { CommandSession } from './session.ts'
 
-/** These commands need a person. */
+/** Requires the option that names the person, and returns the options. */
 function needed(options: PersonOptions): PersonOptions {
   if (options.as === undefined) throw usageFailure('Name the account: --as <email>.')
   return options

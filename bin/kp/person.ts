@@ -19,7 +19,7 @@ import { readStdin } from './terminal.ts'
 export interface PersonOptions {
   as?: string
   passwordStdin?: boolean
-  /** Of an authenticator app, or a recovery code. */
+  /** A code of the person's authenticator app, or a recovery code. */
   code?: string
 }
 /** The actor: the agent of the token, or a person with a session. */

@@ -31,7 +31,7 @@ interface ProcessSample {
   parent: number
   /** Start time in ticks since boot. Distinguishes processes with a reused id. */
   started: number
-  /** Its own processor time, in seconds. */
+  /** Processor time of the process itself, without its children, in seconds. */
   own: number
   /** Processor time of ended descendants that were waited for, in seconds. */
   ended: number

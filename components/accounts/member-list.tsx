@@ -18,7 +18,7 @@ import { useMemberColumns } from './member-columns.tsx'
 import { MemberFiling } from './member-filing.tsx'
 import { memberParsers, memberQuery } from './user-filters.ts'
 
-/** What happened last, where the reader's button may be gone. */
+/** The result of the last action. It takes the focus, because the button of the action may no longer be on the page. */
 function Done({ title, text }: { title: string; text: string | undefined }) {
   const place = useRef<HTMLDivElement>(null)
   useEffect(() => place.current?.focus(), [])

@@ -12,7 +12,7 @@ const maxWithin = 200_000
 const shift = maxWithin / 2
 const rowHeights = { wide: 36, narrow: 76 }
 
-/** As the variant `as-cards` of globals.css. */
+/** The media query of the variant `as-cards` in app/globals.css. */
 const phone = 'screen and (width < 48rem)'
 const useIsNarrow = () =>
   useSyncExternalStore(

@@ -2,7 +2,7 @@ import type { ShownUnit, SkillRecord } from './knowledge.ts'
 
 /** A text of a record that a person can read and correct. */
 export interface TextField {
-  /** Its path in the record, joined by dots. */
+  /** The path of the text in the record, joined by dots. */
   key: string
   label:
     | 'objective'

@@ -109,11 +109,11 @@ export const attachmentFile = (
   `/api/projects/${coded(projectId)}/conversations/${coded(conversation_id)}/messages/${coded(id)}/attachments/${coded(attachmentId)}`
 export const exportFile = (projectId: string): string => `/api/projects/${coded(projectId)}/export?format=zip`
 
-/** What a plan erases. */
+/** The message, conversation or document that a plan erases. */
 export interface PlannedPart {
   kind: 'message' | 'conversation' | 'document'
   id: string
-  /** Of a message only. */
+  /** The conversation of a message; absent for other kinds. */
   conversation?: string
 }
 /** The page that plans an erasure before anything is erased. */

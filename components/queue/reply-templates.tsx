@@ -10,7 +10,7 @@ import { filledReply, type ReplyLanguage, replyLanguages, replyTemplates, type T
 import { WordsField } from './words-field.tsx'
 
 type ReplyingTo = Pick<AdminRequestDetail, 'subject_locale' | 'subject_name' | 'legal_due_at' | 'erasure'>
-/** What templates take from a request. */
+/** The facts of a request that reply templates insert. */
 export const replyFactsOf = (request: ReplyingTo, corrected: readonly string[] = []) => ({
   name: request.subject_name,
   dueAt: request.legal_due_at,

@@ -3,7 +3,7 @@ import { Alert } from '#components/ui/alert.tsx'
 import { CopyableId } from '#components/ui/copyable-id.tsx'
 
 interface UnavailableRegionsProps {
-  /** What requires the regions. */
+  /** Whether projects (`away`) or agents (`awayAgents`) require the regions. */
   of: 'away' | 'awayAgents'
   total: number
   ids: readonly string[]

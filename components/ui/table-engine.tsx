@@ -53,7 +53,7 @@ export function TableEngine<Row>({ columns, rows, rowKey, order, onSorted }: Tab
     getRowId: ({ row }) => rowKey(row),
     state: { sorting: order === null ? [] : [{ id: sortKeyOf(order), desc: isDescending(order) }] },
   })
-  // As text, so that equal orders are equal.
+  // As text: React compares dependencies by identity, and a new array with the same ids would count as changed.
   const sorted = JSON.stringify(table.getRowModel().rows.map(({ id }) => id))
   useLayoutEffect(() => onSorted(JSON.parse(sorted)), [sorted, onSorted])
   return null

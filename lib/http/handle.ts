@@ -263,7 +263,7 @@ const headersOf = (operation: OperationShape, request: ApiRequest): Record<strin
   return named
 }
 
-/** Whose requests share a part of the pool. */
+/** The key of the callers whose requests share one part of a pool: the organization, the token or the network address. */
 const partyOf = (pool: Pool, { storage, limitKey }: Caller, address: string): string => {
   if (pool === 'registrations') return customerNetworkOf(address)
   return storage ? `${storage.kind}:${storage.id}` : limitKey

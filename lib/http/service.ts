@@ -84,11 +84,11 @@ const readMetrics = operation({
 })
 
 export interface StoreCheck {
-  /** Nothing can be served without it. */
+  /** Whether the installation can serve nothing without this store. */
   isNeeded?: boolean
   /** Null: not stated. */
   region: string | null
-  /** Without credentials; null if it has none. */
+  /** The address of the store without credentials; null if the store has no address. */
   address: string | null
   /** `latency` in milliseconds. */
   ask(): Promise<{ state: 'ok' | 'degraded' | 'down'; latency: number; detail?: string } | undefined>

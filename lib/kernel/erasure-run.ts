@@ -24,7 +24,7 @@ export interface LegalHoldCount {
   hold: string
   count: number
 }
-/** What a personal data source would erase of a subject. */
+/** The records of a subject that one personal data source would erase. */
 export interface PlannedHolding {
   holder: string
   store: string
@@ -97,7 +97,7 @@ export interface BeginRun {
   part?: ProjectPart
   /** Names of the erased person are also removed from other authors' texts. */
   redacts?: boolean
-  /** Their id in the audit log. */
+  /** The id of the requester in the audit log. */
   requestedBy: string
   /** `user_request`, `gdpr_erasure`, …. With `replay`, the subject is taken as given: agents that the account owns now are not added. */
   reason: string

@@ -4,7 +4,7 @@ export type Basis = 'provided' | 'all'
 /** The reader of an export, its basis, and the time up to which records are included. */
 export interface ExportReader {
   basis: Basis
-  /** Their id in the audit log. */
+  /** The id of the requester in the audit log. */
   id: string
   /** Agents whose private rows it may read: the agent itself, or the agents that a person owns. */
   agents: readonly string[]

@@ -10,7 +10,7 @@ export interface Measure {
   help: string
   type: 'gauge' | 'summary'
   samples: readonly MetricSample[]
-  /** Only for a summary. */
+  /** The sum of the measured values, for metrics of the type summary. */
   sum?: number
   count?: number
 }

@@ -2,7 +2,7 @@
 export interface NamePatterns {
   one: string
   other: string
-  /** For names that begin with the text, which come first. */
+  /** A LIKE pattern for names that begin with the text. They are listed first. */
   start: string
 }
 /** The number of matches among which those that begin with the text come first. */

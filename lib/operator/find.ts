@@ -30,7 +30,7 @@ export interface FindPage {
 /** A store that is only read, page by page. */
 export interface FindSource {
   store: FindStore
-  /** Without credentials. */
+  /** The address of the store without credentials. */
   address: string
   page(after: string | null): Promise<FindPage>
   /** Parts that cannot be searched, with the reason; known after the first page. */
@@ -42,7 +42,7 @@ export interface FoundPlace {
   store: FindStore
   address: string
   kind: string
-  /** With `…` in place of sought words. */
+  /** The name of the place, with `…` instead of the words that were searched for. */
   name: string
   field?: string
   /** Names, addresses, numbers and sentences that certainly mean the sought person. */

@@ -4,7 +4,7 @@ import { type FindStore, failureOf } from './find.ts'
 import { type ReadOnly, readOnlyPostgres } from './find-postgres.ts'
 import { openObjects, placeOf } from './find-stores.ts'
 
-/** What a past delete left behind. */
+/** Data that an earlier, incomplete deletion left: its thread, conversation, episode or source no longer exists. */
 export interface Orphan {
   store: FindStore
   address: string

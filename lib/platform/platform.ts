@@ -96,13 +96,13 @@ function openLimiter(env: LimiterSettings, events: LimiterEvents, patience?: num
 
 /** How many milliseconds a request waits, if different from the default. */
 export interface Patience {
-  /** For the erasure that it began. */
+  /** How long a request waits for the erasure that it began. */
   erasure?: number
-  /** For a connection to the database. */
+  /** How long a request waits for a connection to the database. */
   connection?: number
-  /** For the store of the rate limits. */
+  /** How long a request waits for the store of the rate limits. */
   limits?: number
-  /** For other erasures or registrations to end. */
+  /** How long a request waits for other erasures or registrations to end. */
   admission?: number
 }
 

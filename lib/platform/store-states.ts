@@ -17,7 +17,7 @@ import { checkDatabase } from './repository.ts'
 
 export interface LocationState {
   state: 'ok' | 'degraded' | 'down'
-  /** Of one round trip, in milliseconds. */
+  /** The duration of one round trip in milliseconds. */
   latency: number
   /** Never contains addresses or credentials. */
   detail?: string

@@ -23,7 +23,7 @@ export interface RegisteredStore {
   provider: string
   /** SHA-256 of what identifies it. */
   address: string
-  /** Its address without credentials, for display. */
+  /** The address of the store without credentials, for display. */
   shown: string
   firstSeen: Date
   lastSeen: Date

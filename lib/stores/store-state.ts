@@ -1,7 +1,7 @@
 /** The health of a store. */
 export interface StoreState {
   state: 'ok' | 'down'
-  /** Of one round trip, in milliseconds. */
+  /** The duration of one round trip in milliseconds. */
   latency: number
   /** Never contains addresses or credentials. */
   detail?: string

@@ -11,7 +11,7 @@ export interface AcrossPieces {
   matches: ErasedRunMatch[]
   /** The pieces that each run covers, by the id of the run. */
   runs: Map<number, Set<number>>
-  /** By index of the piece: the parts of these runs in it. */
+  /** The parts of the runs that each piece contains, by the index of the piece. */
   spans: Map<number, PieceSpan[]>
 }
 type RunsIn = (text: string) => readonly ErasedRunMatch[]

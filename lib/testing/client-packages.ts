@@ -43,7 +43,7 @@ export async function builtTypeScript(folder: string): Promise<{ app: string; lo
 export async function builtPython(folder: string): Promise<string> {
   const source = join(folder, 'repository/clients/python')
   cpSync(join(root, 'clients/python'), source, { recursive: true })
-  // Without what an earlier build left in the checkout.
+  // An earlier build may have left these files in the checkout.
   for (const file of ['types.py', '_calls.pyi']) rmSync(join(source, 'src/knowledgepulse', file), { force: true })
   const options = { cwd: source, env: { NODE_ENV: 'test' as const, HOME: folder } }
   await run(pythonExecutable('hatchling'), ['build', '--target', 'wheel'], options)

@@ -57,7 +57,7 @@ export const SessionView = z
     is_current: z.boolean(),
   })
   .meta({ id: 'Session' })
-/** As a use case returns it. */
+/** The view that use cases return: its times are Dates. */
 export type SessionView = z.input<typeof SessionView>
 
 export const readAccount = operation({

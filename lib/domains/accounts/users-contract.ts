@@ -27,7 +27,7 @@ export const UserView = z
     created_at: when,
   })
   .meta({ id: 'User' })
-/** As a use case returns it. */
+/** The view that use cases return: its times are Dates. */
 export type UserView = z.input<typeof UserView>
 
 export const UserDetail = UserView.extend({

@@ -78,7 +78,7 @@ interface ProposedInput {
   params: Record<string, unknown> | null
   body: Record<string, unknown> | null
 }
-/** What a proposal seals. */
+/** The content of a proposal that is stored encrypted. */
 interface ProposalContent extends ProposedInput {
   facts: ApprovalFacts['facts']
 }

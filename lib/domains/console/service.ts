@@ -78,7 +78,7 @@ import {
 interface NoticeDeps {
   db: Database
   settings: {
-    /** Without one, an admin forwards links by hand. */
+    /** Whether emails are sent. Without a mail server, an admin forwards the links by hand. */
     hasMailServer: boolean
   }
 }

@@ -174,7 +174,7 @@ const countedAtOnce = 3
 interface WaitingRecord {
   importer: Importer
   record: Prepared<unknown>
-  /** Its index in the results. */
+  /** The index of the record in the results of the import. */
   at: number
 }
 interface RefusedRecord {

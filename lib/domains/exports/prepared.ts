@@ -30,7 +30,7 @@ export interface ExportChange {
   /** fetched: the owner downloaded it completely. gone: it expired, was deleted, or contained data that was erased. */
   state: 'ready' | 'fetched' | 'gone' | 'failed'
   records: number
-  /** With `failed`: the code of the last error. */
+  /** The code of the last error if the state is `failed`; otherwise null. */
   fault: string | null
   now: Date
 }

@@ -9,6 +9,6 @@ const since = (now: Date): Date => new Date(now.getTime() - lookBack)
 export const activeExports = (db: Database, account: string, now: Date) =>
   exportsInPreparation(db, { account, since: since(now) })
 
-/** Returns a person's exports that are ready, those that expire first at first; at most 5. */
+/** Returns at most 5 exports of a person that are ready, in the order in which they expire. */
 export const exportsToFetch = (db: Database, account: string, now: Date) =>
   exportsReady(db, { account, now, since: since(now) })

@@ -26,7 +26,7 @@ export const exportsInPreparation = statement('exports.in-preparation', {
     ORDER BY created_at DESC, id DESC LIMIT 20`,
 })
 
-/** A person's exports that are ready, those that expire first at first; at most 5. */
+/** At most 5 exports of a person that are ready, in the order in which they expire. */
 export const exportsReady = statement('exports.ready', {
   takes: { account: 'text', now: 'timestamptz', since: 'timestamptz' },
   returns: { id: 'text', expiresAt: 'timestamptz!', records: 'int4', isDownloaded: 'bool' },

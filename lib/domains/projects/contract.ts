@@ -72,7 +72,7 @@ export const ProjectView = z
     receipt_id: z.string().nullable().meta({ description: 'For a closed project: its receipt' }),
   })
   .meta({ id: 'Project' })
-/** As a use case returns it. */
+/** The view that use cases return: its times are Dates. */
 export type ProjectView = z.input<typeof ProjectView>
 
 export const ProjectMember = z

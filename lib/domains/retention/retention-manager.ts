@@ -32,7 +32,7 @@ import {
   sweepStateOf,
 } from './rules.ts'
 
-/** What a sweep needs: `app.stores`. */
+/** The stores that a sweep deletes from: `app.stores`. */
 export interface RetentionStores {
   db: Database
   clock: Clock

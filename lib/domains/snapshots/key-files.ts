@@ -117,7 +117,7 @@ export function snapshotKeys({ folder, used, whatIsMissing }: KeyDeps & { folder
       if (destroyed > 0) await syncFolder(folder)
       return destroyed
     },
-    /** By the clock of the machine. */
+    /** Compares the times of the files, which this machine's clock set. */
     async olderThan(before: Date): Promise<string[]> {
       const found = new Set<string>()
       for (const name of (await unlessMissing(readdir(folder))) ?? []) {
@@ -170,7 +170,7 @@ export function snapshotKeyObjects({ store, used, whatIsMissing }: KeyDeps & { s
       await check(tx)
       return store.erase(ids.map(keyOf))
     },
-    /** By the clock of the store. */
+    /** Compares the times of the objects, which the store's clock set. */
     async olderThan(before) {
       const found: string[] = []
       for (let after = ''; ; ) {

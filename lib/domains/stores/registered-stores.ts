@@ -33,7 +33,7 @@ export interface ConnectedStore {
   isSole?: boolean
   /** Milliseconds after the last recorded use. Afterwards a store of the port has no data any more. Undefined: forever. */
   countsFor?: number
-  /** Without credentials. */
+  /** The address of the store without credentials, for display. */
   shown: string
 }
 interface RegisteredStoreDeps {

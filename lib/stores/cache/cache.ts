@@ -34,9 +34,9 @@ export interface KeyLifetimes {
   unlimited: number
   /** Keys with a TTL above {@link longestTtl}. */
   tooLong: number
-  /** Of both, keys with one of the prefixes. */
+  /** Number of keys without a TTL or with a longer one that have one of the prefixes. */
   prefixed: number
-  /** Of these, keys whose TTL was set to {@link longestTtl}. */
+  /** Number of the prefixed keys whose TTL was set to {@link longestTtl}. */
   shortened: number
 }
 

@@ -59,7 +59,7 @@ async function appliedMigrations(client: ClientBase): Promise<Applied[] | undefi
 }
 
 export type HistoryDifference = {
-  /** In prisma/migrations but not in the database. */
+  /** Names of the migrations that are in prisma/migrations and were not applied to the database. */
   missing: string[]
   /** In the database but not in prisma/migrations: created by a newer version. */
   unknown: string[]

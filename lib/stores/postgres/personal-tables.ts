@@ -204,7 +204,7 @@ interface AdminChanges {
   name: string
   what: string
   table: string
-  /** One or more columns. */
+  /** The columns with the id of the account. */
   by: readonly string[]
   at: string
 }

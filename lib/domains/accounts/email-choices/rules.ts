@@ -9,7 +9,7 @@ interface EmailKindRule {
   /** Whether only admins get emails of this kind. */
   isForAdmins: boolean
   choices: readonly EmailDelivery[]
-  /** Without a choice. */
+  /** The delivery for people who have not chosen one. */
   usual: EmailDelivery
   /** Whether at least one admin must get emails of this kind, so the last one cannot turn them off. */
   needsReceiver: boolean

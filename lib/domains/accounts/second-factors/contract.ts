@@ -17,7 +17,7 @@ export const FactorView = z
     last_used_at: time().nullable(),
   })
   .meta({ id: 'SecondFactor' })
-/** As a use case returns it. */
+/** The view that use cases return: its times are Dates. */
 export type FactorView = z.input<typeof FactorView>
 
 /**

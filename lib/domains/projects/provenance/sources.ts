@@ -50,9 +50,9 @@ export interface PersonNames {
 
 /** The sources that a scope covers, without those under legal hold. Data sources of derived stores read them while the rows exist. */
 export interface Sources {
-  /** In batches, ordered by id. */
+  /** Returns the sources that a scope selects, in batches ordered by id. */
   of(scope: ErasureScope, tx: Transaction, now: Date): AsyncIterable<Source[]>
-  /** Only the ids of these sources. */
+  /** Returns only the ids of the sources that a scope selects. */
   ids(scope: ErasureScope, tx: Transaction, now: Date): Promise<Set<string>>
   /** Projects and conversations that are erased completely. */
   whole(scope: ErasureScope, tx: Transaction, now: Date): Promise<WholeContainer[]>
