@@ -10,8 +10,8 @@ import { keyFileForm, keyFolderMark, keyFolderMarkPath, snapshotKeyLead } from '
 import { connectedStoresOf, recordMove } from '#lib/domains/stores/registered-stores.ts'
 import { errorCode } from '#lib/kernel/error-code.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { folderMarkPath } from '#lib/stores/folder-mark.ts'
 import { type ObjectStore, requireFinalDeletion } from '#lib/stores/objects/objects.ts'
+import { folderMarkPath } from '#lib/stores/registered-store.ts'
 
 const namesIn = (folder: string): Promise<string[]> =>
   readdir(folder).catch((error: unknown) => {

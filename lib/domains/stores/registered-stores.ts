@@ -4,11 +4,11 @@ import type { Clock } from '#lib/kernel/clock.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import type { FolderMark } from '#lib/stores/folder-mark.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { asProblem } from '#lib/stores/postgres/problems.ts'
 import type { Queryable } from '#lib/stores/postgres/statement.ts'
 import { type RunQuery, statementRunner } from '#lib/stores/postgres/statement.ts'
+import type { FolderMark } from '#lib/stores/registered-store.ts'
 import {
   addressHash,
   type MissingStoreData,
