@@ -75,6 +75,12 @@ describe.skipIf(!(await areStoresInstalled()))('planted shapes', () => {
     'tokens with roles in a stream': async (of) => {
       for (const pair of [...pairs, their]) await redis.xAdd(key(of), '*', { role: 'user', n: '1', delta: pair })
     },
+    'repeated fields in a stream': async (of) => {
+      for (const [n, pair] of pairs.entries())
+        if (n % 2 === 0)
+          await redis.sendCommand(['XADD', key(of), '*', 'role', 'user', 'delta', pair, 'delta', pairs[n + 1] ?? ''])
+      await redis.xAdd(key(of), '*', { role: 'user', delta: their })
+    },
     'two people in one string': (of) => redis.set(key(of), `${name}: ${own}\nOtto: ${their}\n`),
     'an assistant that quotes in JSON': (of) =>
       redis.set(key(of), JSON.stringify([{ role: 'assistant', text: `You said "${own}". ${their}` }])),

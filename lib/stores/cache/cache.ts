@@ -74,8 +74,12 @@ export interface CacheStore {
    * null after the last one. An entry that exists during the whole reading is read at least once.
    */
   page(after: string | null, visit: (entry: CacheEntry) => Promise<void>): Promise<string | null>
-  /** Reads every text of every entry, by other commands than `read`; long values in overlapping pieces. */
-  texts(visit: (name: string, texts: readonly Buffer[]) => Promise<void>): Promise<void>
+  /**
+   * Reads every text of every entry, by other commands than `read`; long values in overlapping pieces, and large collections in several. The
+   * pieces of an entry follow one another. The texts of a hash are names of fields and their values, alternating; those of a stream are the id of
+   * each entry, and its fields in the same way.
+   */
+  texts(visit: (name: string, texts: readonly Buffer[], type: CacheType) => Promise<void>): Promise<void>
   /**
    * Replaces one part of an entry, or removes it (null). TTL, score and position are preserved. If the part has changed since it was
    * read, it changes nothing and returns false. An entry without parts is deleted. Equal items of a list change together, unless `at` is

@@ -147,6 +147,7 @@ export function memoryCache(bounds: MemoryBounds = usual): CacheStore {
         await visit(
           name,
           [value, ...about].map((one) => Buffer.from(one)),
+          'other',
         )
     },
     async change({ name }, { id, texts }, to) {

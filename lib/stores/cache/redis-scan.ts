@@ -1,6 +1,6 @@
 import { Problem } from '#lib/kernel/problem.ts'
 import { unusableStore } from '#lib/kernel/store-refusal.ts'
-import type { CacheEntry } from './cache.ts'
+import type { CacheEntry, CacheType } from './cache.ts'
 import { bytes, flat, nameFrom, partsOf, typeOf } from './redis-texts.ts'
 import { holds, type Link, pieceOverlap, portions, raw, send, values } from './redis-values.ts'
 import type { SearchStrings } from './search-strings.ts'
@@ -118,13 +118,17 @@ async function readEntries(
   }
 }
 
+type TextsVisitor = (texts: readonly Buffer[], type: CacheType) => Promise<void>
 /** Reads all texts of an entry by its name (Latin-1), without scripts. */
-async function readTexts(link: Link, latin: string, visit: (texts: readonly Buffer[]) => Promise<void>): Promise<void> {
+async function readTexts(link: Link, latin: string, visit: TextsVisitor): Promise<void> {
+  const read = async () => {
+    for await (const { texts, type } of values(link, bytes(latin), pieceOverlap)) await visit(texts.map(bytes), type)
+  }
   try {
-    for await (const texts of values(link, bytes(latin), pieceOverlap)) await visit(texts.map(bytes))
+    await read()
   } catch (error) {
     if (!Problem.is(error) || !error.detail?.includes('WRONGTYPE')) throw error
-    for await (const texts of values(link, bytes(latin), pieceOverlap)) await visit(texts.map(bytes))
+    await read()
   }
 }
 
@@ -180,7 +184,7 @@ export const redisScan = (link: Link) => ({
     readPage(link, after, isWanted, visit),
   send: (...command: (string | Buffer)[]) => send(link, ...command),
   read: (found: readonly string[], visit: (entry: CacheEntry) => Promise<void>) => readEntries(link, found, visit),
-  texts: (latin: string, visit: (texts: readonly Buffer[]) => Promise<void>) => readTexts(link, latin, visit),
+  texts: (latin: string, visit: TextsVisitor) => readTexts(link, latin, visit),
   holding: (found: readonly string[], searchStrings: SearchStrings) => namesHolding(link, found, searchStrings),
 })
 export type RedisScan = ReturnType<typeof redisScan>

@@ -1,8 +1,8 @@
 import { Problem } from '#lib/kernel/problem.ts'
-import type { CacheEntry, CachePart } from './cache.ts'
+import type { CacheEntry, CachePart, CacheType } from './cache.ts'
 import { byName } from './names-in-order.ts'
 import type { RedisLink } from './redis-link.ts'
-import { bytes, fieldsOf, flat, itemsOf, listItemsOf, nothing, pairs } from './redis-texts.ts'
+import { bytes, fieldsOf, flat, itemsOf, listItemsOf, nothing, pairs, typeOf } from './redis-texts.ts'
 import type { SearchStrings } from './search-strings.ts'
 
 export type Link = Pick<RedisLink, 'ask' | 'check' | 'confirm'>
@@ -91,23 +91,30 @@ async function* streamed(link: Link, key: Buffer): AsyncGenerator<string[]> {
   }
 }
 
+const piecesOf = (link: Link, type: CacheType, key: Buffer, overlap: number): AsyncIterable<string[]> => {
+  if (type === 'string') return stringPieces(link, key, overlap)
+  if (type === 'hash') return hashed(link, key)
+  if (type === 'set') return scanned(link, 'SSCAN', key)
+  if (type === 'zset') return scanned(link, 'ZSCAN', key)
+  return type === 'list' ? listed(link, key) : streamed(link, key)
+}
 /** The contents of a key in pieces, as far as they can be read. For unknown types, the bytes in which Redis saves them. */
-export async function* values(link: Link, key: Buffer, overlap: number): AsyncGenerator<string[]> {
-  const [type] = await send(link, 'TYPE', key)
-  if (type === 'string') yield* stringPieces(link, key, overlap)
-  else if (type === 'hash') yield* hashed(link, key)
-  else if (type === 'set') yield* scanned(link, 'SSCAN', key)
-  else if (type === 'zset') yield* scanned(link, 'ZSCAN', key)
-  else if (type === 'list') yield* listed(link, key)
-  else if (type === 'stream') yield* streamed(link, key)
-  else if (type === 'ReJSON-RL') yield await send(link, 'JSON.GET', key)
-  else if (type !== 'none') yield await send(link, 'DUMP', key)
+export async function* values(
+  link: Link,
+  key: Buffer,
+  overlap: number,
+): AsyncGenerator<{ texts: string[]; type: CacheType }> {
+  const [name = 'none'] = await send(link, 'TYPE', key)
+  const type = typeOf(name)
+  if (type !== 'other') for await (const texts of piecesOf(link, type, key, overlap)) yield { texts, type }
+  else if (name === 'ReJSON-RL') yield { texts: await send(link, 'JSON.GET', key), type }
+  else if (name !== 'none') yield { texts: await send(link, 'DUMP', key), type }
 }
 
 /** Searches a value that was too large for one read, in pieces. */
 export async function holds(link: Link, latin: string, searchStrings: SearchStrings): Promise<boolean> {
   try {
-    for await (const texts of values(link, bytes(latin), searchStrings.longest))
+    for await (const { texts } of values(link, bytes(latin), searchStrings.longest))
       if (texts.some(searchStrings.occursIn)) return true
   } catch (error) {
     // A value of another type replaced it in the meantime, so it is read again.
@@ -144,7 +151,7 @@ export async function* portions(
     for await (const texts of scanned(link, 'ZSCAN', key)) yield whole(itemsOf(pairs(texts).map(([member]) => member)))
   else if (type === 'stream') yield* streamPortions(link, key)
   else
-    for await (const texts of values(link, key, 0))
+    for await (const { texts } of values(link, key, 0))
       yield { parts: [{ id: nothing, texts: texts.map(bytes) }], isWhole: false }
 }
 

@@ -146,7 +146,7 @@ export function redisCache(url: string): CacheStore {
         const left = page.filter(isEntry).values()
         await Promise.all(
           Array.from({ length: readAtOnce }, async () => {
-            for (const latin of left) await scan.texts(latin, (texts) => visit(nameFrom(latin), texts))
+            for (const latin of left) await scan.texts(latin, (...found) => visit(nameFrom(latin), ...found))
           }),
         )
       }

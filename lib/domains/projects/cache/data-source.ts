@@ -15,7 +15,7 @@ import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import { memoize } from '#lib/kernel/memoize.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { receiptText } from '#lib/kernel/receipt-texts.ts'
-import { type CacheEntry, ownPrefix } from '#lib/stores/cache/cache.ts'
+import { type CacheEntry, type CacheType, ownPrefix } from '#lib/stores/cache/cache.ts'
 import { inOrderOfNames } from '#lib/stores/cache/names-in-order.ts'
 import { searchStringsOf } from '#lib/stores/cache/search-strings.ts'
 import { requireConnectedStores } from '#lib/stores/registered-store.ts'
@@ -63,6 +63,8 @@ import {
   type CacheFinding,
   type CacheSearch,
   labelOf,
+  partsOfStream,
+  recordsOfStream,
   scanCache,
   type UnsearchedEntries,
 } from './scan.ts'
@@ -133,13 +135,11 @@ async function explainEntries(
   return { verdicts: [...decisions.values()].sort((one, other) => (one.id < other.id ? -1 : 1)), isPartial }
 }
 
-/** The fields of a stream's entry as a line of JSON. Their values remain strings: a nested value may be too deep to be written again. */
-const lineOfStream = (texts: readonly Buffer[]): string =>
-  JSON.stringify(
-    Object.fromEntries(
-      texts.flatMap((name, at) => (at % 2 === 0 ? [[name.toString(), String(texts[at + 1] ?? '')]] : [])),
-    ),
-  )
+/** The fields of a stream's entry as lines of JSON. Their values remain strings: a nested value may be too deep to be written again. */
+const linesOfStream = (texts: readonly Buffer[]): string =>
+  recordsOfStream(texts)
+    .map((fields) => JSON.stringify(fields))
+    .join('\n')
 /**
  * The name and all values of a portion of an entry. The values are lines of one text, because words may continue in the next value, also in
  * the order of the names of fields. The entries of a stream are lines of JSON, so that each field is read across the entries.
@@ -160,7 +160,7 @@ function textsOf({ name, type, parts }: CacheEntry): { texts: string[]; binary: 
       fields.join('\n'),
       values.map(({ text }) => text).join('\n'),
       ...(byName ? [byName.map(({ text }) => text).join('\n')] : []),
-      ...(type === 'stream' ? [parts.map(({ texts }) => lineOfStream(texts)).join('\n')] : []),
+      ...(type === 'stream' ? [parts.map(({ texts }) => linesOfStream(texts)).join('\n')] : []),
     ],
     binary: values.filter(({ form }) => form === 'binary').length,
   }
@@ -251,19 +251,40 @@ async function stillNamed(
   return names.filter((name) => erased.has(name) || !theirs.has(name))
 }
 
+const idOfStream = /^\d+-\d+$/
+/** The entries of a stream, as a list of their ids, fields and values. */
+function entriesOfStream(texts: readonly string[]): ValuePart[] {
+  const entries: Buffer[][] = []
+  for (let at = 0; at < texts.length; at += 2) {
+    const [name = '', value = ''] = texts.slice(at, at + 2)
+    if (idOfStream.test(name)) {
+      entries.push([])
+      at--
+    } else entries.at(-1)?.push(Buffer.from(name), Buffer.from(value))
+  }
+  return entries.flatMap((fields, n) => partsOfStream(fields, n))
+}
 /**
- * The ways to read the values of an entry together: all of them, every second one (values after names of fields), and those that are
- * neither names of fields nor ids of a stream.
+ * The ways to read the values of an entry together: all of them, every second one (values after names of fields), those that are neither
+ * names of fields nor ids of a stream, the values of a hash in the order of the names of its fields, and the fields of a stream.
  */
-function readings(values: readonly Readable[]): ValuePart[][] {
+function readings(values: readonly Readable[], type: CacheType): ValuePart[][] {
   const texts = values.map(({ form, text }) => (form === 'binary' ? '' : text))
   const counts = new Map<string, number>()
   for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1)
-  const isLabel = (text: string) => /^\d+-\d+$/.test(text) || (counts.get(text) ?? 0) > texts.length / 8
-  return [texts, texts.filter((_, at) => at % 2 === 1), texts.filter((text) => !isLabel(text))].map((some) =>
-    some.map((text, n) => new ValuePart(n, parsedValue(text))),
-  )
+  const isLabel = (text: string) => idOfStream.test(text) || (counts.get(text) ?? 0) > texts.length / 8
+  const found = [texts, texts.filter((_, at) => at % 2 === 1), texts.filter((text) => !isLabel(text))]
+  if (type === 'hash') {
+    const fields = texts.flatMap((text, at) => (at % 2 === 1 ? [{ name: values[at - 1]?.text ?? '', text }] : []))
+    const byName = inOrderOfNames(fields, ({ name }) => name)
+    if (byName) found.push(byName.map(({ text }) => text))
+  }
+  const parts = found.map((some) => some.map((text, n) => new ValuePart(n, parsedValue(text))))
+  return type === 'stream' ? [...parts, entriesOfStream(texts)] : parts
 }
+/** Texts at the end of a piece of a collection that are read again with the next piece, and collections that are read at once. */
+const maxBefore = 100
+const maxOpen = 64
 
 interface ResidueSearch {
   about: readonly string[]
@@ -288,9 +309,15 @@ async function textsLeft(
     name.startsWith(ownPrefix) && !distinctiveIds.some(({ id }) => mayBeOurKey(id) || inProject.has(id))
   const left = new Set<string>()
   const byWords = new Set<string>()
-  await cache.texts(async (name, texts) => {
+  /** The end of the last piece of each entry that is being read: words may continue in the next piece. */
+  const ends = new Map<string, readonly Readable[]>()
+  await cache.texts(async (name, texts, type) => {
     if (!mayDeleteKey(name, ownPrefix) || left.has(name)) return
     const values = texts.map((text) => readable(text))
+    const before = ends.get(name) ?? []
+    ends.delete(name)
+    if (texts.length > 1) ends.set(name, values.slice(-maxBefore))
+    for (const [oldest] of ends) if (ends.size > maxOpen) ends.delete(oldest)
     const all = [name, ...values.map(({ text }) => text)]
     const isInside = all.some(anchors.occursIn)
     if (all.some(ids.occursIn) || ((isInside || isPlain(name)) && all.some(clientChosenIds.occursIn))) left.add(name)
@@ -301,7 +328,7 @@ async function textsLeft(
       })
       for (const value of [{ form: 'text' as const, text: name }, ...values])
         if (await wordDecider.hasErasedWords(value, ownership)) byWords.add(name)
-      for (const parts of readings(values))
+      for (const parts of readings([...before, ...values], type))
         if (!byWords.has(name) && (await wordDecider.acrossParts(parts, ownership)).size > 0) byWords.add(name)
     }
   })

@@ -107,16 +107,30 @@ async function decidedByWords(
   if (!wordDecider || part.texts.some((text) => isOwnResult?.(name, text))) return { decision: 'untouched' }
   return wordDecider.decide(value, naming, ownership)
 }
-/** The fields of a stream's entry by name, which follow each other in its texts. */
-const fieldsOfStream = (texts: readonly Buffer[]): Record<string, unknown> =>
-  Object.fromEntries(
-    texts.flatMap((name, at) => (at % 2 === 0 ? [[name.toString(), parsedValue(String(texts[at + 1] ?? ''))]] : [])),
-  )
-/** A part whose strings are read together with those of its neighbors. */
-function partToRead({ type }: Pick<CacheEntry, 'type'>, { texts }: CachePart, n: number): ValuePart {
-  if (type === 'stream') return new ValuePart(n, fieldsOfStream(texts))
+/**
+ * The fields of a stream's entry, which follow each other in its texts. An entry may repeat the name of a field: a new record begins there, as if
+ * it was the next entry.
+ */
+export function recordsOfStream(texts: readonly Buffer[]): Record<string, string>[] {
+  const records: Map<string, string>[] = [new Map()]
+  for (let at = 0; at < texts.length; at += 2) {
+    const name = texts[at]?.toString() ?? ''
+    if (records.at(-1)?.has(name)) records.push(new Map())
+    records.at(-1)?.set(name, texts[at + 1]?.toString() ?? '')
+  }
+  return records.map((fields) => Object.fromEntries(fields))
+}
+/** The fields of a stream's entry as they are read together with those of its neighbors. */
+export const partsOfStream = (texts: readonly Buffer[], n: number): ValuePart[] =>
+  recordsOfStream(texts).map((fields) => {
+    const values = Object.entries(fields).map(([name, value]) => [name, parsedValue(value)])
+    return new ValuePart(n, Object.fromEntries(values))
+  })
+/** What is read together with the neighbors of a part. */
+function partsToRead({ type }: Pick<CacheEntry, 'type'>, { texts }: CachePart, n: number): ValuePart[] {
+  if (type === 'stream') return partsOfStream(texts, n)
   const { form, text } = readableOf(texts)
-  return new ValuePart(n, form === 'binary' ? '' : parsedValue(text))
+  return [new ValuePart(n, form === 'binary' ? '' : parsedValue(text))]
 }
 const hasWords = (value: unknown): boolean => {
   if (typeof value === 'string') return /[\p{L}\p{N}]/u.test(value)
@@ -134,16 +148,18 @@ async function changesAcross(
   ownership: () => Promise<Ownership>,
 ): Promise<CacheChange[]> {
   const parts = [...before, ...entry.parts]
-  if (!wordDecider || !entry.isWhole || parts.length < 2) return []
-  const read = parts.map((part, n) => partToRead(entry, part, n))
+  if (!wordDecider || !entry.isWhole) return []
+  const read = parts.flatMap((part, n) => partsToRead(entry, part, n))
+  if (read.length < 2) return []
   const changed = cutLeaves(await wordDecider.acrossParts(read, ownership))
   // The fields of a hash may be numbered, and its order by chance.
   const byName = entry.type === 'hash' ? inOrderOfNames(read, ({ n }) => parts[n]?.id.toString() ?? '') : undefined
   if (byName) for (const n of cutLeaves(await wordDecider.acrossParts(byName, ownership))) changed.add(n)
   return [...changed].flatMap((n): CacheChange[] => {
     const part = parts[n]
-    const { value } = read[n] ?? {}
     if (!part) return []
+    // Only a stream has several readings of a part, and its entries are not cut.
+    const { value } = read[n] ?? {}
     const canCut = entry.type !== 'stream' && readableOf(part.texts).form === 'text' && hasWords(value)
     const to = canCut ? Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)) : null
     return [{ part, to, ...(part.at !== undefined && { at: part.at }) }]

@@ -443,6 +443,81 @@ describe.skipIf(!(await isRedisInstalled()))('the cache data source and the word
     expect(await residue()).toBe(1)
   })
 
+  it('residue counts words that are split over fields of a small hash in another order than their names', async () => {
+    const { residue } = await erase()
+    const fields = mine.split(' ').map((text, n) => [`part${n}`, text] as const)
+    const shuffled = [...fields.filter((_, n) => n % 2 === 1), ...fields.filter((_, n) => n % 2 === 0)]
+    for (const [field, text] of shuffled) await client.hSet(`app:${project.id}:late`, field, text)
+    expect(await residue()).toBe(1)
+    // A list has an order of its own, and none of its items is a name.
+    const items = ['b', 'badly', 'a', 'slept', 'd', 'my', 'c', 'since', 'f', 'moved', 'e', 'brother']
+    await client.rPush(`app:${project.id}:list`, items)
+    expect(await residue()).toBe(1)
+  })
+
+  it('residue counts words at the border of two pieces of a large collection', async () => {
+    const { residue } = await erase()
+    const items = [...Array.from({ length: 497 }, (_, n) => `item ${n}`), ...part.split(' '), 'end']
+    await client.rPush(`app:${project.id}:late`, items)
+    expect(await residue()).toBe(1)
+  })
+
+  it('erase removes words that are split over repeated fields of the entries of a stream, and residue counts them', async () => {
+    const pairs = ['I have', 'slept badly', 'since my', 'brother moved', 'into the', 'attic.']
+    const write = async (key: string) => {
+      for (const [n, pair] of pairs.entries())
+        if (n % 2 === 0) {
+          const fields = ['role', 'user', 'n', String(n), 'delta', pair, 'delta', pairs[n + 1] ?? '']
+          await client.sendCommand(['XADD', key, '*', ...fields])
+        }
+      await client.xAdd(key, '*', { role: 'user', delta: theirs })
+    }
+    const key = `app:${project.id}:stream`
+    await write(key)
+    const { residue, later } = await erase()
+    expect(((await client.xRange(key, '-', '+')) ?? []).map((one) => one?.message.delta)).toEqual([theirs])
+    expect([await residue(), await later()]).toEqual([0, 0])
+    await write(`app:${project.id}:late`)
+    expect(await residue()).toBe(1)
+  })
+
+  it('a short text of others protects no reported value that says more, also after the rows are deleted', async () => {
+    const member = await madeMember(test, project)
+    for (const content of ['the', 'Oh no!']) await madeMessage(test, conversation, member, { content })
+    const values = {
+      paraphrase: 'The guest never rests, because of the bed in the attic.',
+      json: JSON.stringify({ summary: 'A bad sleeper', answer: 'the', because: 'his brother' }),
+      label: 'Insomnia: the',
+      whole: 'user: Oh no!',
+      lines: `[2026-11-30 10:30] user: Oh no!\nthe`,
+      beside: `${half} A bad sleeper, says the guest.`,
+    }
+    const key = (name: string) => `app:${project.id}:${name}`
+    const write = async () => {
+      for (const [name, value] of Object.entries(values)) await client.set(key(name), value)
+    }
+    const left = async () => {
+      const names = Object.keys(values)
+      const found = await Promise.all(names.map((name) => client.exists(key(name))))
+      return names.filter((_, n) => found[n] === 1)
+    }
+    await write()
+    for (const name of Object.keys(values))
+      await reported(test, project, project.owner, [{ source_id: message, store: 'cache', ref: key(name) }])
+    const { all, residue, later } = await erase()
+    const before = await left()
+    expect(before).toEqual(['whole', 'lines'])
+    expect([await residue(), await later()]).toEqual([0, 0])
+    // Redis was restored from a backup.
+    await write()
+    expect(await residue()).toBe(3)
+    await test.db.prisma.message.deleteMany({ where: { id: message } })
+    await eraseItems(all)
+    // Nothing says which words of it were derived, and a long text is somebody else's.
+    expect(await left()).toEqual(['whole', 'lines', 'beside'])
+    expect([await residue(), await later()]).toEqual([0, 0])
+  })
+
   it('erase keeps entries of another project and another author with an equal sentence', async () => {
     const foreign = await madeProject(test)
     await madeMessage(test, await madeConversation(test, foreign), foreign.owner, { content: mine })

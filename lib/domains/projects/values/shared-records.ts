@@ -310,12 +310,27 @@ interface Explanation {
   names: readonly ReadonlySet<string>[]
   isNear(time: number): boolean
 }
-const explanationOf = ({ texts, authors, places, times }: LivingRecord): Explanation => ({
-  texts: new Set(texts.map(foldedText)),
-  exact: new Set([...authors, ...places]),
-  names: authors.map((author) => new Set(wordsOf(author))),
-  isNear: (time) => times.some((one) => Math.abs(one.getTime() - time) <= nearby),
-})
+/** Values of a run name the same messages: their texts are folded once. */
+const explanations = new WeakMap<LivingRecord, Explanation>()
+function explanationOf(record: LivingRecord): Explanation {
+  const known = explanations.get(record)
+  if (known) return known
+  const { texts, authors, places, times } = record
+  const explanation: Explanation = {
+    texts: new Set(texts.map(foldedText)),
+    exact: new Set([...authors, ...places]),
+    names: authors.map((author) => new Set(wordsOf(author))),
+    isNear: (time) => times.some((one) => Math.abs(one.getTime() - time) <= nearby),
+  }
+  explanations.set(record, explanation)
+  return explanation
+}
+/** What the remaining messages and documents with these ids explain, at most one more than a record may name. */
+const explanationsOf = (ids: Iterable<string>, living: ReadonlyMap<string, LivingRecord>): Explanation[] =>
+  [...ids].slice(0, maxNamed + 1).flatMap((id) => {
+    const record = living.get(id)
+    return record ? [explanationOf(record)] : []
+  })
 /** Maximum number of messages and documents that one record names. */
 const maxNamed = 8
 
@@ -373,7 +388,7 @@ const leastText = 2
 export function idsToRead({ records }: SharedRecords, erased: ReadonlySet<string>): string[] | undefined {
   const others = records.filter(({ ids }) => !ids.some((id) => erased.has(id)))
   if (others.length === 0 || !others.every(({ isPlain, ids }) => isPlain && ids.length > 0)) return undefined
-  const ids = new Set(records.flatMap((record) => record.ids))
+  const ids = new Set(records.flatMap((record) => record.ids.filter((id) => !isProperty(plainName(id)))))
   return ids.size > maxIds ? undefined : [...ids]
 }
 
@@ -383,19 +398,33 @@ export function explainedTexts(
   living: ReadonlyMap<string, LivingRecord>,
 ): ReadonlySet<string> | undefined {
   const found = new Set<string>()
-  const known = new Map<string, ReadonlySet<string>>()
-  for (const { scalars, ids } of records)
-    for (const id of new Set(ids.filter((one) => living.has(one)).slice(0, maxNamed))) {
-      const record = living.get(id)
-      if (!record) continue
-      const texts = known.get(id) ?? new Set(record.texts.map(foldedText))
-      known.set(id, texts)
-      for (const { name, kind, text } of scalars) {
-        const one = foldedText(text)
-        if (kind === 'string' && properties.text.has(name) && one.length >= leastText && texts.has(one)) found.add(one)
-      }
+  for (const { scalars, ids } of records) {
+    const named = explanationsOf(new Set(ids.filter((one) => living.has(one))), living)
+    for (const { name, kind, text } of named.length === 0 ? [] : scalars) {
+      if (kind !== 'string' || !properties.text.has(name)) continue
+      const one = foldedText(text)
+      if (one.length >= leastText && named.some(({ texts }) => texts.has(one))) found.add(one)
     }
+  }
   return found.size > 0 ? found : undefined
+}
+
+/** The places of remaining messages and documents. */
+const placesOf = (living: ReadonlyMap<string, LivingRecord>): ReadonlySet<string> =>
+  new Set(living.values().flatMap(({ places }) => places))
+
+/** Whether the registry explains everything in a value, which names remaining messages and documents only. */
+export function areExplained({ records, around }: SharedRecords, living: ReadonlyMap<string, LivingRecord>): boolean {
+  const known = placesOf(living)
+  return (
+    around.every((scalar) => isStructure(scalar, known)) &&
+    records.every((record) => {
+      const named = new Set(record.ids.filter((id) => living.has(id)))
+      return (
+        (record.key === undefined || named.has(record.key)) && isExplained(record, explanationsOf(named, living), named)
+      )
+    })
+  )
 }
 
 /**
@@ -409,17 +438,7 @@ export function withoutErasedRecords(
   known: KnownIds,
 ): { text: string; texts: ReadonlySet<string> } | undefined {
   const removed = new Set<number>()
-  const explanations = new Map<string, Explanation>()
   const around = new Set<string>()
-  const explanationsOf = (ids: ReadonlySet<string>): Explanation[] =>
-    [...ids].slice(0, maxNamed + 1).flatMap((id) => {
-      const living = known.living.get(id)
-      if (!living) return []
-      const explained = explanations.get(id) ?? explanationOf(living)
-      explanations.set(id, explained)
-      for (const place of living.places) around.add(place)
-      return [explained]
-    })
   for (const [n, record] of shared.records.entries()) {
     const { start, end, key, ids } = record
     const living = new Set(ids.filter((id) => known.living.has(id)))
@@ -431,7 +450,8 @@ export function withoutErasedRecords(
       removed.add(n)
     } else {
       if (known.namesErased(part) || (key !== undefined && !living.has(key))) return undefined
-      if (!isExplained(record, explanationsOf(living), living)) return undefined
+      for (const id of living) for (const place of known.living.get(id)?.places ?? []) around.add(place)
+      if (!isExplained(record, explanationsOf(living, known.living), living)) return undefined
     }
   }
   if (removed.size === 0 || removed.size === shared.records.length) return undefined

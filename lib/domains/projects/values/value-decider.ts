@@ -5,15 +5,24 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import { leavesTogether, type PieceSpan, runsAcross, type StringLeaf, withoutSpans } from '#lib/stores/virtual-texts.ts'
 import { technical } from '#lib/text/json.ts'
 import { erasedKey } from '#lib/text/layer.ts'
-import { areInKeys, editText } from '#lib/text/views.ts'
+import { areInKeys, editText, readerText } from '#lib/text/views.ts'
 import { tokenize } from '#lib/text/words.ts'
 import { besides, cutFrom, decideDerivedText } from '../words/derived-text.ts'
 import { mergeSpans, occurrences, type TextSpan } from '../words/fingerprints.ts'
 import { livingAuthors } from '../words/living-authors.ts'
-import { formsOf, remainingRecords, remainingTexts, remainingTextsIn } from '../words/remaining-texts.ts'
+import {
+  type FoundText,
+  formsOf,
+  isDistinctive,
+  maxCharacters,
+  remainingRecords,
+  remainingTexts,
+  remainingTextsIn,
+} from '../words/remaining-texts.ts'
 import { isContact } from '../words/run-words.ts'
 import { isOfOthers, type Ownership, type Readable } from './readable.ts'
 import {
+  areExplained,
   explainedTexts,
   foldedText,
   idsToRead,
@@ -118,7 +127,7 @@ export interface ValueDecider {
    * what is erased, or if no message or document of somebody else would remain.
    */
   withoutRecords(value: Readable, sought: SoughtIds, ownership?: OwnershipOf): Promise<string | undefined>
-  /** Whether a value contains the complete text of a remaining message or document. */
+  /** Whether a value contains the complete text of a remaining message or document, other than by chance. */
   hasRemainingText(value: Readable): Promise<boolean>
 }
 
@@ -221,11 +230,16 @@ interface ValueDeciderOptions {
   erasedIds?: ReadonlySet<string>
 }
 
+const lengthOf = ({ texts }: LivingRecord): number => texts.reduce((sum, { length }) => sum + length, 0)
+
 /** The texts of the projects that remain. */
 function remainingReader(
   matches: (text: string) => ErasedRunMatch[],
   { within, projects, now, erasedIds = new Set() }: ValueDeciderOptions,
 ) {
+  /** Messages and documents by their ids. Values of a run name the same ones, and each may be much longer than the value. */
+  const known = new Map<string, LivingRecord>()
+  let knownLength = 0
   return {
     /** Runs of erased words that remaining texts also contain. */
     explained: memoize(() =>
@@ -237,29 +251,74 @@ function remainingReader(
         return runs
       }),
     ),
-    textsIn: (text: string): Promise<{ text: string; isByPerson: boolean }[]> =>
+    /** At most `max` texts of each project. */
+    textsIn: (text: string, max = maxFound): Promise<FoundText[]> =>
       within(async (tx) => {
-        const found: { text: string; isByPerson: boolean }[] = []
-        for (const project of projects) found.push(...(await remainingTextsIn(tx, project, text, now, erasedIds)))
+        const found: FoundText[] = []
+        for (const project of projects)
+          found.push(...(await remainingTextsIn(tx, project, text, now, erasedIds)).slice(0, max))
         return found
       }),
     /** Undefined if their texts are too long to be compared. */
-    records: (ids: readonly string[]): Promise<Map<string, LivingRecord> | undefined> =>
-      within(async (tx) => {
-        const found = new Map<string, LivingRecord>()
-        for (const project of projects) {
-          const records = await remainingRecords(tx, project, ids, now, erasedIds)
-          if (!records) return undefined
-          for (const [id, record] of records) found.set(id, record)
-        }
-        return found
-      }),
+    async records(ids: readonly string[]): Promise<Map<string, LivingRecord> | undefined> {
+      const found = new Map<string, LivingRecord>()
+      let length = 0
+      const add = (id: string, record: LivingRecord | undefined) => {
+        if (!record || found.has(id)) return
+        found.set(id, record)
+        length += lengthOf(record)
+      }
+      for (const id of ids) add(id, known.get(id))
+      const missing = ids.filter((id) => !found.has(id))
+      if (missing.length === 0 || length > maxCharacters) return length > maxCharacters ? undefined : found
+      const read = await within(async (tx) => {
+        const all = new Map<string, LivingRecord>()
+        for (const project of projects)
+          for (const [id, record] of await remainingRecords(tx, project, missing, now, erasedIds)) all.set(id, record)
+        return all
+      })
+      const before = length
+      for (const id of missing) add(id, read.get(id))
+      if (knownLength + length - before > maxCharacters) {
+        known.clear()
+        knownLength = 0
+      }
+      knownLength += length - before
+      for (const id of missing) {
+        const record = read.get(id)
+        if (record) known.set(id, record)
+      }
+      return length > maxCharacters ? undefined : found
+    },
     living: livingAuthors({ within, projects, now, erasedIds, runsIn: matches }),
   }
 }
 
-const personsOf = (found: readonly { text: string; isByPerson: boolean }[]): string[] =>
+/** At most this many texts of one project explain words of a value. */
+const maxFound = 50
+const personsOf = (found: readonly FoundText[]): string[] =>
   found.flatMap(({ text, isByPerson }) => (isByPerson ? [text] : []))
+
+/** A time of day in brackets before a statement, and labels that name nobody. */
+const timeOfLine = /^[ \t]*\[[\d\s:.,TZ/+-]{0,24}\d:\d\d[\d\s:.,TZ/+-]{0,12}\]/gm
+const roles = new Set(['user', 'assistant', 'human', 'ai', 'agent', 'customer', 'bot', '用户', '助手', '客户', '客服'])
+/**
+ * Whether remaining texts are in a value other than by chance. A short one, such as `ok`, is in many texts: then such texts and the names of
+ * their authors must be everything that the value says.
+ */
+export function areTheirs(spoken: string, found: readonly FoundText[]): boolean {
+  if (found.some(({ text }) => isDistinctive(text))) return true
+  if (found.length === 0) return false
+  const text = readerText(spoken).replace(timeOfLine, '')
+  const spans = mergeSpans(found.flatMap((one) => occurrences(text, one.text)))
+  const names = new Set(found.flatMap(({ authors }) => authors.flatMap((one) => tokenize(one).map(({ word }) => word))))
+  let next = 0
+  return tokenize(text).every(({ word, start, end }) => {
+    while ((spans[next]?.end ?? Number.POSITIVE_INFINITY) <= start) next++
+    const span = spans[next]
+    return (span !== undefined && span.start <= start && end <= span.end) || names.has(word) || roles.has(word)
+  })
+}
 
 interface TextMatches {
   text: string
@@ -405,6 +464,12 @@ export function valueDecider(words: ErasedWords, options: ValueDeciderOptions): 
     persons = personsOf(found)
     const reported = (naming?.remaining ?? []).flatMap((one) => formsOf(one, words, ''))
     const others = [...reported, ...found.map((one) => one.text)]
+    /** Only erased sources report the value: what remains of it must be somebody else's. */
+    const isTheirsIn = async (rest: string): Promise<boolean> => {
+      if (naming === undefined || naming.remaining.length > 0 || mayBeTheirs) return true
+      const said = spokenOf(stringsOf(rest))
+      return areTheirs(said, await remaining.textsIn(said, Number.POSITIVE_INFINITY))
+    }
     const decided = decideDerivedText(
       { text: spoken, isNamed: naming !== undefined, named, remaining: others, persons },
       { runsIn: matches },
@@ -412,7 +477,7 @@ export function valueDecider(words: ErasedWords, options: ValueDeciderOptions): 
     )
     if (areInKeys(text, sourcesOf(text))) return { decision: 'deleted' }
     // Remaining texts contain every word, so the value is theirs.
-    if (decided.decision === 'retained') return decided
+    if (decided.decision === 'retained') return (await isTheirsIn(text)) ? decided : { decision: 'deleted' }
     const cut = form === 'text' ? cutStrings(text, spansOf, sourcesOf) : null
     const rest = cut === null ? null : withoutAcross(cut, known)
     const isTheirs = async () =>
@@ -421,7 +486,9 @@ export function valueDecider(words: ErasedWords, options: ValueDeciderOptions): 
       return { decision: hasErased ? 'deleted' : decided.decision }
     if (form !== 'text') return { decision: 'deleted' }
     const isClean = rest !== null && !unexplained(allMatchesIn(rest, stringsOf(rest)), known)
-    return rest !== null && isClean ? { decision: 'cut', text: rest } : { decision: 'deleted' }
+    return rest !== null && isClean && (await isTheirsIn(rest))
+      ? { decision: 'cut', text: rest }
+      : { decision: 'deleted' }
   }
 
   const decide: ValueDecider['decide'] = async (value, naming, ownershipOf = ofProjects) => {
@@ -472,7 +539,9 @@ export function valueDecider(words: ErasedWords, options: ValueDeciderOptions): 
       const decided = await decide({ form, text: left.text }, undefined, ownershipOf)
       if (decided.decision === 'deleted') return undefined
       if (decided.decision !== 'cut') return left.text
-      const isTheirs = stringsOf(decided.text).some((one) => left.texts.has(foldedText(one.text)))
+      const isTheirs = stringsOf(decided.text).some(
+        ({ text: one }) => left.texts.has(foldedText(one)) && isDistinctive(one),
+      )
       return isTheirs && !sought.namesErased(decided.text) ? decided.text : undefined
     },
     async acrossParts(parts, ownershipOf = ofProjects) {
@@ -486,8 +555,10 @@ export function valueDecider(words: ErasedWords, options: ValueDeciderOptions): 
       const shared = form === 'text' ? sharedRecordsOf(text) : undefined
       const ids = shared && idsToRead(shared, new Set())
       const living = ids && (await remaining.records(ids))
-      if (living && explainedTexts(shared, living)) return true
-      return (await remaining.textsIn(spokenOf(stringsOf(text)))).length > 0
+      const texts = living && explainedTexts(shared, living)
+      if (texts && (texts.values().some(isDistinctive) || areExplained(shared, living))) return true
+      const spoken = spokenOf(stringsOf(text))
+      return areTheirs(spoken, await remaining.textsIn(spoken, Number.POSITIVE_INFINITY))
     },
   }
 }

@@ -3,7 +3,7 @@ import type { ErasedWords } from '#lib/kernel/data-source.ts'
 import { scopedId, shownId } from '#lib/kernel/scoped-ids.ts'
 import { redacted } from '#lib/stores/graph/graph.ts'
 import { editText, spokenTexts } from '#lib/text/views.ts'
-import { tokenize } from '#lib/text/words.ts'
+import { runWeight, tokenize } from '#lib/text/words.ts'
 import type { LivingRecord } from '../values/shared-records.ts'
 import { occurrences } from './fingerprints.ts'
 import { maxRemaining, remainingAfter, remainingNamed, remainingWithin } from './repository.ts'
@@ -65,11 +65,11 @@ export async function explainedRuns(
 }
 
 /** Maximum length of the texts of the records of one value, in characters. */
-const maxCharacters = 8_000_000
+export const maxCharacters = 8_000_000
 
 /**
- * Remaining messages and documents of a project with these ids, as stored or as clients see them. Undefined if their texts are longer than
- * {@link maxCharacters}.
+ * Remaining messages and documents of a project with these ids, as stored or as clients see them. Reads no further when their texts are longer
+ * than {@link maxCharacters}.
  */
 export async function remainingRecords(
   tx: Transaction,
@@ -77,7 +77,7 @@ export async function remainingRecords(
   ids: readonly string[],
   now: Date,
   erasedIds: ReadonlySet<string> = new Set(),
-): Promise<Map<string, LivingRecord> | undefined> {
+): Promise<Map<string, LivingRecord>> {
   const found = new Map<string, LivingRecord>()
   const wanted = [...new Set(ids.flatMap((id) => [id, scopedId(project, id)]))]
   let characters = 0
@@ -89,7 +89,7 @@ export async function remainingRecords(
         const record = { texts, authors, places, times: [createdAt, updatedAt] }
         if (!erasedIds.has(id)) for (const name of [id, shownId(id)]) found.set(name, record)
       }
-      if (characters > maxCharacters) return undefined
+      if (characters > maxCharacters) return found
       const last = rows.at(-1)
       if (last === undefined || rows.length < maxRemaining[table]) break
       after = last.id
@@ -115,6 +115,9 @@ export function formsOf(text: string, words: Pick<ErasedWords, 'namesIn'>, mark:
 
 /** Minimum length in characters at which a match is not a coincidence. */
 const minReported = 20
+/** Whether a text is too long to occur in others by chance: by its length, or because it is as long as a run. */
+export const isDistinctive = (text: string): boolean =>
+  text.length >= minReported || tokenize(text).reduce((sum, { weight }) => sum + weight, 0) >= runWeight
 
 /** All remaining texts of a project: the runs of erased words that they explain, and finders for these texts in other texts. */
 export interface RemainingTexts {
@@ -149,7 +152,12 @@ export async function readRemainingTexts(
   return { explained, explainedNames, long, persons, short }
 }
 
-const maxFound = 50
+/** A remaining text that a derived text contains, with the names of its author. */
+export interface FoundText {
+  text: string
+  isByPerson: boolean
+  authors: string[]
+}
 
 /**
  * Texts of remaining messages and documents that a derived text contains completely. They are its other sources, whether or not provenance
@@ -161,18 +169,18 @@ export async function remainingTextsIn(
   text: string,
   now: Date,
   erasedIds: ReadonlySet<string> = new Set(),
-): Promise<{ text: string; isByPerson: boolean }[]> {
+): Promise<FoundText[]> {
   // An encoded text contains the texts of others in their decoded form only.
   // PostgreSQL rejects zero bytes, which binary values and escapes of JSON contain.
   const all = [text, ...spokenTexts(text)].join('\n').replaceAll('\0', ' ')
   const folded = all.replace(/\s+/g, ' ').toLowerCase()
-  const found: { text: string; isByPerson: boolean }[] = []
+  const found: FoundText[] = []
   for (const table of ['messages', 'documents'] as const)
-    for (const { id, is_by_person: isByPerson, texts } of await remainingWithin(
+    for (const { id, is_by_person: isByPerson, texts, authors } of await remainingWithin(
       tx,
       { project, now, text: all, folded },
       table,
     ))
-      if (!erasedIds.has(id)) found.push(...texts.map((one) => ({ text: one, isByPerson })))
-  return found.filter((one) => occurrences(text, one.text).length > 0).slice(0, maxFound)
+      if (!erasedIds.has(id)) found.push(...texts.map((one) => ({ text: one, isByPerson, authors })))
+  return found.filter((one) => occurrences(text, one.text).length > 0)
 }

@@ -66,6 +66,11 @@ export const remainingAfter = statement('words.remaining-after', {
   sql: (table: AuthoredTable) => remaining(table, 'x.id > $after'),
 })
 
+/** SQL: names, addresses and ids of the author of a row. */
+const authorsSql = `array_remove(ARRAY[x.author_id, x.written_by]
+  || (SELECT ARRAY[a.name, a.external_id, a.email] FROM project_participants a WHERE a.id = x.author_id)
+  || (SELECT ARRAY[n.name] FROM account_names n WHERE n.id = x.author_id), NULL)`
+
 /** Minimum length of a text in characters. Shorter texts occur in others by chance. */
 const leastCharacters = 2
 const isContained = (content: string): string =>
@@ -77,7 +82,7 @@ const isContained = (content: string): string =>
  */
 export const remainingWithin = statement('words.remaining-within', {
   takes: { project: 'text', now: 'timestamptz', text: 'text', folded: 'text' },
-  returns: { id: 'text', is_by_person: 'bool', created_at: 'timestamptz', texts: 'text[]' },
+  returns: { id: 'text', is_by_person: 'bool', texts: 'text[]', authors: 'text[]' },
   isPrepared: true,
   variants: ['messages', 'documents'],
   sql: (table: AuthoredTable) =>
@@ -87,6 +92,7 @@ export const remainingWithin = statement('words.remaining-within', {
         ? `(${isContained('x.content')} OR x.id IN (SELECT e.message_id FROM message_edits e JOIN messages f ON f.id = e.message_id
             WHERE f.project_id = $project AND ${isContained('e.content')}))`
         : `EXISTS (SELECT FROM document_chunks k WHERE k.document_id = x.id AND ${isContained('k.content')})`,
+      `x.id, ${isByPersonSql[table]} AS is_by_person, ${textsOf[table]} AS texts, ${authorsSql} AS authors`,
     ),
 })
 
@@ -112,9 +118,7 @@ export const remainingNamed = statement('words.remaining-named', {
       table,
       'x.id = ANY($ids) AND x.id > $after',
       `x.id, x.created_at, x.updated_at, ${textsOf[table]} AS texts, array_remove(${placesOf[table]}, NULL) AS places,
-        array_remove(ARRAY[x.author_id, x.written_by]
-          || (SELECT ARRAY[a.name, a.external_id, a.email] FROM project_participants a WHERE a.id = x.author_id)
-          || (SELECT ARRAY[n.name] FROM account_names n WHERE n.id = x.author_id), NULL) AS authors`,
+        ${authorsSql} AS authors`,
     ),
 })
 

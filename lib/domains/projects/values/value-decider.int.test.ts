@@ -1,0 +1,68 @@
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import type { Transaction } from '#lib/kernel/context.ts'
+import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { type MadeProject, madeConversation, madeMessage, madeProject } from '#lib/testing/projects.ts'
+import { Fingerprints } from '../words/fingerprints.ts'
+import { type ValueDecider, valueDecider } from './value-decider.ts'
+
+let test: TestApp
+let project: MadeProject
+let decider: ValueDecider
+let reads: number
+let said: (content: string) => Promise<string>
+beforeAll(async () => {
+  test = await testApp()
+})
+afterAll(() => test?.close())
+beforeEach(async () => {
+  project = await madeProject(test)
+  const conversation = await madeConversation(test, project)
+  said = async (content) => (await madeMessage(test, conversation, project.owner, { content })).id
+  reads = 0
+  decider = valueDecider(new Fingerprints(), {
+    within: <T>(work: (tx: Transaction) => Promise<T>) => {
+      reads++
+      return test.db.transaction(work)
+    },
+    projects: [project.id],
+    now: test.clock.now(),
+  })
+})
+const valueIn = (records: readonly object[]) => ({ form: 'text' as const, text: JSON.stringify(records) })
+
+it('values that name the same messages read them once', async () => {
+  const texts = ['A violin is in the shed behind the station', 'The library opens on every second Tuesday']
+  const records = await Promise.all(texts.map(async (text) => ({ id: await said(text), text })))
+  for (let n = 0; n < 5; n++)
+    expect(await decider.hasRemainingText(valueIn([...records, { n }].slice(0, 2)))).toBe(true)
+  expect(reads).toBe(1)
+  const later = { id: await said('Nobody has repaired the bridge since spring'), text: 'x' }
+  expect(await decider.hasRemainingText(valueIn([...records, later]))).toBe(true)
+  expect(reads).toBe(2)
+})
+
+it('messages whose texts are too long are read once, and the value is compared as text', async () => {
+  const ids = [await said('one'), await said('two')]
+  await test.db.prisma.message.updateMany({ where: { id: { in: ids } }, data: { content: 'word '.repeat(900_000) } })
+  const sought = { erased: new Set(['msg_erased']), namesErased: (text: string) => text.includes('msg_erased') }
+  const value = valueIn([{ id: 'msg_erased', text: 'x' }, ...ids.map((id) => ({ id }))])
+  expect(await decider.withoutRecords(value, sought)).toBeUndefined()
+  const once = reads
+  expect(await decider.withoutRecords(value, sought)).toBeUndefined()
+  expect(reads).toBe(once)
+})
+
+it.each([
+  ['everything is explained', true, (id: string) => [{ id, role: 'user', text: 'Oh no!' }]],
+  ['a record says more', false, (id: string) => [{ id, text: 'Oh no!', content: 'She has a fever' }]],
+  [
+    'another record says more',
+    false,
+    (id: string) => [
+      { id, text: 'Oh no!' },
+      { id: 'other', text: 'She has a fever' },
+    ],
+  ],
+])('hasRemainingText of a record with a short text: %s', async (_, expected, recordsOf) => {
+  expect(await decider.hasRemainingText(valueIn(recordsOf(await said('Oh no!'))))).toBe(expected)
+})
