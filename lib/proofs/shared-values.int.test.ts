@@ -69,6 +69,19 @@ describe.skipIf(!(await areStoresInstalled()))('values made from messages of two
     'transcript in an object': (of) => object(of, JSON.stringify({ version: 1, messages: json(of) }), '.json'),
     'transcript with a title in an object': (of) =>
       object(of, JSON.stringify({ title: secret, messages: json(of) }), '.json'),
+    'transcript with descriptions in a string': (of) =>
+      redis.set(
+        `app:${of.mark}`,
+        JSON.stringify({
+          title: secret,
+          count: 2,
+          participants: [name, 'Otto'],
+          messages: json(of).map((one) => ({ ...one, mood: secret })),
+          last_message: { text: own },
+        }),
+      ),
+    'an answer from sources in an object': (of) =>
+      object(of, JSON.stringify({ answer: secret, sources: json(of) }), '.json'),
     'transcript in a field of a hash': (of) =>
       redis.hSet(`app:${of.mark}`, { summary: their, messages: JSON.stringify(json(of)) }),
     'transcripts in a list': (of) => redis.rPush(`app:${of.mark}`, ['[]', JSON.stringify(json(of))]),
@@ -194,8 +207,7 @@ describe.skipIf(!(await areStoresInstalled()))('values made from messages of two
   }
   /** Values that contain the id of an erased message, and in which anything else may paraphrase it. */
   const namedWhole = new Set([
-    'transcript with a title in an object',
-    'short words beside the record in an object',
+    'an answer from sources in an object',
     'CSV in an object',
     'HTML in an object',
     'YAML in an object',

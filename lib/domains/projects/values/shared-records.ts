@@ -32,6 +32,8 @@ interface Scalar {
 interface SharedRecord {
   start: number
   end: number
+  /** Where its value begins. */
+  value: number
   /** Its name in a record of records. */
   key?: string
   scalars: Scalar[]
@@ -40,12 +42,16 @@ interface SharedRecord {
   /** Strings and names of properties that may be ids. */
   ids: string[]
 }
-/** A text that consists of records. What is around them identifies the kind of the value, and nothing else. */
+/** Other texts for parts of a text, by their numbers; null: the part is removed. All others remain byte for byte. */
+type Edits = ReadonlyMap<number, string | null>
+/** A text that consists of records. */
 export interface SharedRecords {
   records: SharedRecord[]
-  around: Scalar[]
-  /** The text without these records. Every other record remains byte for byte. */
-  without(removed: ReadonlySet<number>): string
+  /** The properties around the records, without a scalar for lists and records. */
+  around: { name: string; scalar: Scalar | undefined }[]
+  edited(records: Edits, around?: Edits): string
+  /** Reads the edited text in the same way. */
+  again(text: string): SharedRecords | undefined
 }
 
 /** Maximum length of a text in characters, and maximum number of its records. */
@@ -74,13 +80,26 @@ const properties = {
 const isProperty = (name: string): boolean => Object.values(properties).some((names) => names.has(name))
 const plainName = (name: string): string => name.toLowerCase().replace(/[_-]/g, '')
 
-/** The property with the records, and those around it. A count, a title, a summary or a time may derive from an erased record. */
+/** The property with the records, and those around it. */
 const lists = set(
   'messages documents chunks sources items records entries turns history transcript conversation thread memories results data',
 )
 const places = set('conversationid conversation threadid thread projectid project groupid')
 const versions = set('version v schemaversion')
 const kinds = set('type kind object schema format')
+/** A number of records that is exact. */
+const counts = set('count total size length messagecount documentcount')
+/**
+ * Properties that describe the records and may derive from an erased one. Programs read the records without them. Without any other property,
+ * such as an answer, the value would be of no use.
+ */
+const descriptions = set(
+  `title name subject topic summary description preview lastmessage participants members users authors tags labels metadata meta language lang locale
+   model status state createdat updatedat lastmessageat startedat endedat timestamp time date tokens tokencount cursor nextcursor hasmore unread pinned
+   archived`,
+)
+const isDescription = (name: string): boolean =>
+  [descriptions, counts, versions, kinds, places].some((names) => names.has(name))
 
 const constants = set(
   `user assistant system tool human ai bot agent customer developer function message text document chunk artifact chat humanmessage aimessage
@@ -159,11 +178,18 @@ function childrenOf(text: string, start: number): { children: Child[]; end: numb
 /** Two properties of a record with the same name: programs differ in which one they read. */
 class RepeatedName extends Error {}
 
-/** The scalars of a list or record. Without recursion, because the depth of a value is unlimited. @throws RepeatedName */
-function scalarsOf(text: string, start: number, end: number): Pick<SharedRecord, 'scalars' | 'isPlain' | 'ids'> {
+/**
+ * The scalars of a value, which a property may name. Without recursion, because the depth of a value is unlimited. @throws RepeatedName
+ */
+function scalarsOf(
+  text: string,
+  start: number,
+  end: number,
+  property?: string,
+): Pick<SharedRecord, 'scalars' | 'isPlain' | 'ids'> {
   const found = { scalars: [] as Scalar[], isPlain: true, ids: [] as string[] }
   const open: { isRecord: boolean; name: string; keys: Set<string>; isEmpty: boolean }[] = []
-  let name: string | undefined
+  let name = property
   for (let at = start; at < end; ) {
     const sign = text[at] ?? ''
     if (separators.test(sign)) {
@@ -213,34 +239,63 @@ function scalarOf(name: string, literal: string, isItem = false): Scalar {
 
 const mayBeId = (text: string): boolean => text !== '' && text.length <= maxId && !/[\s\0]/.test(text)
 
-/** Removes items of a list or record with their commas. */
-function withoutItems(text: string, items: readonly SharedRecord[], removed: ReadonlySet<number>): string {
-  const [first, last] = [items[0], items.at(-1)]
-  if (!first || !last) return text
-  const rest = items.flatMap(({ start, end }, n) => (removed.has(n) ? [] : [text.slice(start, end)]))
-  return `${text.slice(0, first.start)}${rest.join(',')}${text.slice(last.end)}`
+/** Replaces or removes adjacent items of a list or record, with their commas. */
+function editedItems(text: string, items: readonly { start: number; end: number }[], edits: Edits): string {
+  const rest = items.flatMap(({ start, end }, n) => {
+    const edit = edits.get(n)
+    return edit === null ? [] : [edit ?? text.slice(start, end)]
+  })
+  return rest.join(',')
 }
+const around = (text: string, items: readonly { start: number; end: number }[], by: string): string =>
+  `${text.slice(0, items[0]?.start ?? 0)}${by}${text.slice(items.at(-1)?.end ?? 0)}`
 /** The items of a list, or the values of a record by their ids. Undefined if one of them is not a record. */
-function recordsIn(text: string, children: readonly Child[], around: Scalar[]): SharedRecords | undefined {
+function recordsIn(text: string, children: readonly Child[]): SharedRecords | undefined {
   if (children.length > maxRecords || children.some(({ value }) => text[value] !== '{')) return undefined
   if (children.some(({ key }) => key !== undefined && !mayBeId(key))) return undefined
   const records = children.map(({ key, value, start, end }): SharedRecord => {
     const { ids, ...content } = scalarsOf(text, value, end)
-    return key === undefined ? { ...content, start, end, ids } : { ...content, start, end, key, ids: [key, ...ids] }
+    const record = { ...content, value, start, end, ids }
+    return key === undefined ? record : { ...record, key, ids: [key, ...ids] }
   })
-  return { records, around, without: (removed) => withoutItems(text, records, removed) }
+  return {
+    records,
+    around: [],
+    edited: (edits) => around(text, records, editedItems(text, records, edits)),
+    again: sharedRecordsOf,
+  }
 }
 /** A record with one list of records, or records by their ids. */
 function recordsOfObject(text: string, start: number): SharedRecords | undefined {
   const { children } = childrenOf(text, start)
   if (new Set(children.map(({ key }) => key)).size < children.length) throw new RepeatedName()
-  if (children.every(({ value }) => text[value] === '{')) return recordsIn(text, children, [])
-  const [list, ...more] = children.filter(({ value }) => isOpening(text[value]))
-  if (!list || more.length > 0 || text[list.value] !== '[' || !lists.has(plainName(list.key ?? ''))) return undefined
-  const around = children.flatMap(({ key = '', value, end }) =>
-    value === list.value ? [] : [scalarOf(plainName(key), text.slice(value, end).trim())],
-  )
-  return recordsIn(text, childrenOf(text, list.value).children, around)
+  if (children.every(({ value }) => text[value] === '{')) return recordsIn(text, children)
+  const named = children.filter(({ key = '', value }) => text[value] === '[' && lists.has(plainName(key)))
+  const [list, ...more] = named
+  if (!list || more.length > 0) return undefined
+  const shared = recordsIn(text, childrenOf(text, list.value).children)
+  if (!shared || shared.records.length === 0) return undefined
+  const { records } = shared
+  const others = children.filter((child) => child !== list)
+  return {
+    records,
+    around: others.map(({ key = '', value, end }) => {
+      const name = plainName(key)
+      return { name, scalar: isOpening(text[value]) ? undefined : scalarOf(name, text.slice(value, end).trim()) }
+    }),
+    edited(edits, more = new Map()) {
+      const own = text.slice(list.start, records[0]?.start) + editedItems(text, records, edits)
+      const all = new Map<number, string | null>([
+        [children.indexOf(list), own + text.slice(records.at(-1)?.end, list.end)],
+      ])
+      for (const [n, edit] of more) {
+        const child = others[n]
+        if (child) all.set(children.indexOf(child), edit === null ? null : text.slice(child.start, child.value) + edit)
+      }
+      return around(text, children, editedItems(text, children, all))
+    },
+    again: sharedRecordsOf,
+  }
 }
 
 /** The lines of NDJSON as records. Undefined if a line is not a record. */
@@ -252,21 +307,22 @@ function recordsOfLines(text: string): SharedRecords | undefined {
     const value = startOfJson(text, start, end)
     if (value < end) {
       if (text[value] !== '{' || !isJsonUntil(text, value, end) || records.length >= maxRecords) return undefined
-      records.push({ start, end, ...scalarsOf(text, value, end) })
+      records.push({ start, end, value, ...scalarsOf(text, value, end) })
     }
     start = end
   }
-  const without = (removed: ReadonlySet<number>): string => {
+  const edited = (edits: Edits): string => {
     let rest = ''
     let until = 0
     for (const [n, { start, end }] of records.entries()) {
-      if (!removed.has(n)) continue
-      rest += text.slice(until, start)
+      const edit = edits.get(n)
+      if (edit === undefined) continue
+      rest += text.slice(until, start) + (edit ?? '')
       until = end
     }
     return rest + text.slice(until)
   }
-  return { records, around: [], without }
+  return { records, around: [], edited, again: recordsOfLines }
 }
 
 /** The first character that is not blank; `end` if there is none before it. */
@@ -291,7 +347,7 @@ export function sharedRecordsOf(text: string): SharedRecords | undefined {
   if (!isOpening(text[start])) return undefined
   try {
     if (!isJsonUntil(text, start, text.length)) return text[start] === '{' ? recordsOfLines(text) : undefined
-    return text[start] === '{' ? recordsOfObject(text, start) : recordsIn(text, childrenOf(text, start).children, [])
+    return text[start] === '{' ? recordsOfObject(text, start) : recordsIn(text, childrenOf(text, start).children)
   } catch (error) {
     if (error instanceof RepeatedName) return undefined
     throw error
@@ -336,7 +392,7 @@ const maxNamed = 8
 
 /** Whether the registry explains each scalar of a record: it belongs to the messages or documents that the record names. */
 function isExplained(
-  { scalars, isPlain }: SharedRecord,
+  { scalars, isPlain }: Pick<SharedRecord, 'scalars' | 'isPlain'>,
   of: readonly Explanation[],
   ids: ReadonlySet<string>,
 ): boolean {
@@ -368,33 +424,35 @@ function isExplained(
     return properties.label.has(name) && (constants.has(text.toLowerCase()) || isKnown(text) || isAuthor(text))
   })
 }
+const isCount = (scalar: Scalar | undefined, count: number): boolean =>
+  scalar?.kind === 'number' && counts.has(scalar.name) && scalar.text === String(count)
 /** Whether what is around the records only names their kind and place. */
-function isStructure({ name, kind, text }: Scalar, known: ReadonlySet<string>): boolean {
+function isStructure(scalar: Scalar | undefined, known: ReadonlySet<string>): boolean {
+  if (scalar === undefined) return false
+  const { name, kind, text } = scalar
   if (kind === 'number') return versions.has(name) && /^\d{1,2}$/.test(text)
   if (kind !== 'string') return false
   return kinds.has(name) ? constants.has(text.toLowerCase()) : places.has(name) && known.has(text)
 }
-
-const generated = /(?:msg|doc)_[0-9A-Za-z]{22}/g
 
 /** Maximum number of ids that are read for one value, and minimum length of a text in characters. */
 const maxIds = 2_000
 const leastText = 2
 
 /**
- * The ids of the messages and documents that a value may name. Undefined if nothing needs to be read: every record names erased ids, a record
- * has other properties than a message, or there are too many ids.
+ * The ids of the messages and documents that a value may name. Undefined if nothing needs to be read: no record can name a remaining one, or
+ * there are too many ids.
  */
 export function idsToRead({ records }: SharedRecords, erased: ReadonlySet<string>): string[] | undefined {
   const others = records.filter(({ ids }) => !ids.some((id) => erased.has(id)))
-  if (others.length === 0 || !others.every(({ isPlain, ids }) => isPlain && ids.length > 0)) return undefined
+  if (!others.some(({ ids }) => ids.length > 0)) return undefined
   const ids = new Set(records.flatMap((record) => record.ids.filter((id) => !isProperty(plainName(id)))))
   return ids.size > maxIds ? undefined : [...ids]
 }
 
 /** The complete texts of remaining messages and documents in the records that name them; undefined if there are none. */
 export function explainedTexts(
-  { records }: Pick<SharedRecords, 'records'>,
+  { records }: { records: readonly Pick<SharedRecord, 'scalars' | 'ids'>[] },
   living: ReadonlyMap<string, LivingRecord>,
 ): ReadonlySet<string> | undefined {
   const found = new Set<string>()
@@ -417,7 +475,7 @@ const placesOf = (living: ReadonlyMap<string, LivingRecord>): ReadonlySet<string
 export function areExplained({ records, around }: SharedRecords, living: ReadonlyMap<string, LivingRecord>): boolean {
   const known = placesOf(living)
   return (
-    around.every((scalar) => isStructure(scalar, known)) &&
+    around.every(({ scalar }) => isStructure(scalar, known) || isCount(scalar, records.length)) &&
     records.every((record) => {
       const named = new Set(record.ids.filter((id) => living.has(id)))
       return (
@@ -428,35 +486,76 @@ export function areExplained({ records, around }: SharedRecords, living: Readonl
 }
 
 /**
- * The text without the records of erased messages and documents, and the texts of others in it. Undefined unless every record names either
- * erased or remaining ones, the registry explains everything in the records of the remaining ones, and nothing else is in the text: then what
- * remains may derive from what is erased.
+ * A record of remaining messages or documents with only those properties that the registry explains. Undefined if no complete text of them
+ * would remain.
+ */
+function explainedRecord(
+  text: string,
+  { start, end, value, key }: SharedRecord,
+  living: ReadonlyMap<string, LivingRecord>,
+): string | undefined {
+  const { children } = childrenOf(text, value)
+  const contents = children.map((child) => ({
+    ...scalarsOf(text, child.value, child.end, plainName(child.key ?? '')),
+    isNamed: isProperty(plainName(child.key ?? '')),
+  }))
+  const edits = new Map<number, null>()
+  const kept = () => contents.flatMap(({ scalars }, n) => (edits.has(n) ? [] : scalars))
+  // A removed property may have named the message that explained another one.
+  for (let removed = -1; removed < edits.size; ) {
+    removed = edits.size
+    const ids = kept().flatMap(({ name, text }) => (properties.id.has(name) ? [text] : []))
+    const named = new Set([...(key === undefined ? [] : [key]), ...ids].filter((id) => living.has(id)))
+    const of = explanationsOf(named, living)
+    for (const [n, { scalars, isPlain, isNamed }] of contents.entries())
+      if (!isNamed || !isExplained({ scalars, isPlain }, of, named)) edits.set(n, null)
+    if (
+      removed === edits.size &&
+      explainedTexts({ records: [{ scalars: kept(), ids: [...named] }] }, living) === undefined
+    )
+      return undefined
+  }
+  const [first, last] = [children[0], children.at(-1)]
+  return text.slice(start, first?.start) + editedItems(text, children, edits) + text.slice(last?.end, end)
+}
+
+/**
+ * The text without everything that the registry does not explain: records of erased messages and documents, records of unknown ones, other
+ * properties of records, and descriptions around them. Undefined if no complete text of a remaining message or document would remain, or if
+ * the text does not consist of records: then what remains may derive from what is erased.
  */
 export function withoutErasedRecords(
   text: string,
   shared: SharedRecords,
-  known: KnownIds,
+  { living, erased, namesErased }: KnownIds,
 ): { text: string; texts: ReadonlySet<string> } | undefined {
-  const removed = new Set<number>()
-  const around = new Set<string>()
+  const edits = new Map<number, string | null>()
   for (const [n, record] of shared.records.entries()) {
     const { start, end, key, ids } = record
-    const living = new Set(ids.filter((id) => known.living.has(id)))
-    const part = text.slice(start, end)
-    if (ids.some((id) => known.erased.has(id))) {
-      const isErased = (id: string) => known.erased.has(id)
-      if (living.size > 0 || !(part.match(generated) ?? []).every(isErased)) return undefined
-      if (key !== undefined && !isErased(key)) return undefined
-      removed.add(n)
-    } else {
-      if (known.namesErased(part) || (key !== undefined && !living.has(key))) return undefined
-      for (const id of living) for (const place of known.living.get(id)?.places ?? []) around.add(place)
-      if (!isExplained(record, explanationsOf(living, known.living), living)) return undefined
-    }
+    const named = new Set(ids.filter((id) => living.has(id)))
+    const isErased = ids.some((id) => erased.has(id)) || namesErased(text.slice(start, end))
+    if (isErased || named.size === 0 || (key !== undefined && !living.has(key))) edits.set(n, null)
+    else if (!isExplained(record, explanationsOf(named, living), named))
+      edits.set(n, explainedRecord(text, record, living) ?? null)
   }
-  if (removed.size === 0 || removed.size === shared.records.length) return undefined
-  if (!shared.around.every((scalar) => isStructure(scalar, around))) return undefined
-  const rest = shared.without(removed)
-  const texts = explainedTexts({ records: shared.records.filter((_, n) => !removed.has(n)) }, known.living)
-  return texts === undefined || known.namesErased(rest) ? undefined : { text: rest, texts }
+  const left =
+    shared.records.length -
+    edits
+      .values()
+      .filter((edit) => edit === null)
+      .toArray().length
+  if (left === 0) return undefined
+  const places = placesOf(living)
+  const beside = new Map<number, string | null>()
+  for (const [n, { name, scalar }] of shared.around.entries())
+    if (isCount(scalar, shared.records.length)) beside.set(n, String(left))
+    else if (!isStructure(scalar, places)) {
+      if (!isDescription(name)) return undefined
+      beside.set(n, null)
+    }
+  const rest = shared.edited(edits, beside)
+  // What remains is read again, so that nothing depends on how it was edited.
+  const again = namesErased(rest) ? undefined : shared.again(rest)
+  const texts = again && areExplained(again, living) ? explainedTexts(again, living) : undefined
+  return texts && { text: rest, texts }
 }
