@@ -17,6 +17,10 @@ afterAll(() => test?.close())
 beforeEach(async () => {
   project = await madeProject(test)
   const conversation = await madeConversation(test, project)
+  await madeMessage(test, conversation, project.agent, {
+    content: 'Good evening to you all, and thank you',
+    author: { external_id: 'u-1', name: 'Lena Fuchs' },
+  })
   said = async (content) => (await madeMessage(test, conversation, project.owner, { content })).id
   reads = 0
   decider = valueDecider(new Fingerprints(), {
@@ -54,6 +58,8 @@ it('messages whose texts are too long are read once, and the value is compared a
 
 it.each([
   ['everything is explained', true, (id: string) => [{ id, role: 'user', text: 'Oh no!' }]],
+  ['the rest is a name of a member', true, () => [{ speaker: 'Lena', words: 'Oh no!' }]],
+  ['the rest is somebody else', false, () => [{ speaker: 'Rosalind', words: 'Oh no!' }]],
   ['a record says more', false, (id: string) => [{ id, text: 'Oh no!', content: 'She has a fever' }]],
   [
     'another record says more',

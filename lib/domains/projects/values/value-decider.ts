@@ -19,6 +19,7 @@ import {
   remainingTexts,
   remainingTextsIn,
 } from '../words/remaining-texts.ts'
+import { namesOfProject } from '../words/repository.ts'
 import { isContact } from '../words/run-words.ts'
 import { isOfOthers, type Ownership, type Readable } from './readable.ts'
 import {
@@ -290,6 +291,16 @@ function remainingReader(
       }
       return length > maxCharacters ? undefined : found
     },
+    /** The words in the names of people in the projects. */
+    names: memoize(() =>
+      within(async (tx) => {
+        const found = new Set<string>()
+        for (const project of projects)
+          for (const { name } of await namesOfProject(tx, { project }))
+            for (const { word } of tokenize(name)) found.add(word)
+        return found
+      }),
+    ),
     living: livingAuthors({ within, projects, now, erasedIds, runsIn: matches }),
   }
 }
@@ -304,20 +315,26 @@ const timeOfLine = /^[ \t]*\[[\d\s:.,TZ/+-]{0,24}\d:\d\d[\d\s:.,TZ/+-]{0,12}\]/g
 const roles = new Set(['user', 'assistant', 'human', 'ai', 'agent', 'customer', 'bot', '用户', '助手', '客户', '客服'])
 /**
  * Whether remaining texts are in a value other than by chance. A short one, such as `ok`, is in many texts: then such texts and the names of
- * their authors must be everything that the value says.
+ * people in the project must be everything that the value says. `names`: their words.
  */
-export function areTheirs(spoken: string, found: readonly FoundText[]): boolean {
+export async function areTheirs(
+  spoken: string,
+  found: readonly Pick<FoundText, 'text'>[],
+  names: () => Promise<ReadonlySet<string>>,
+): Promise<boolean> {
   if (found.some(({ text }) => isDistinctive(text))) return true
   if (found.length === 0) return false
   const text = readerText(spoken).replace(timeOfLine, '')
   const spans = mergeSpans(found.flatMap((one) => occurrences(text, one.text)))
-  const names = new Set(found.flatMap(({ authors }) => authors.flatMap((one) => tokenize(one).map(({ word }) => word))))
   let next = 0
-  return tokenize(text).every(({ word, start, end }) => {
+  const rest = tokenize(text).flatMap(({ word, start, end }) => {
     while ((spans[next]?.end ?? Number.POSITIVE_INFINITY) <= start) next++
     const span = spans[next]
-    return (span !== undefined && span.start <= start && end <= span.end) || names.has(word) || roles.has(word)
+    return (span !== undefined && span.start <= start && end <= span.end) || roles.has(word) ? [] : [word]
   })
+  if (rest.length === 0) return true
+  const known = await names()
+  return rest.every((word) => known.has(word))
 }
 
 interface TextMatches {
@@ -468,7 +485,13 @@ export function valueDecider(words: ErasedWords, options: ValueDeciderOptions): 
     const isTheirsIn = async (rest: string): Promise<boolean> => {
       if (naming === undefined || naming.remaining.length > 0 || mayBeTheirs) return true
       const said = spokenOf(stringsOf(rest))
-      return areTheirs(said, await remaining.textsIn(said, Number.POSITIVE_INFINITY))
+      // Texts of assistants lose the words that they quote, in the value and in the project.
+      const cut = found.flatMap(({ text }) => {
+        const spans = mergeSpans(words.runsIn(text).filter(isUnknown))
+        const left = spans.length > 0 ? cutFrom(text, spans) : null
+        return left !== null && occurrences(said, left).length > 0 ? [{ text: left }] : []
+      })
+      return areTheirs(said, [...cut, ...(await remaining.textsIn(said, Number.POSITIVE_INFINITY))], remaining.names)
     }
     const decided = decideDerivedText(
       { text: spoken, isNamed: naming !== undefined, named, remaining: others, persons },
@@ -558,7 +581,7 @@ export function valueDecider(words: ErasedWords, options: ValueDeciderOptions): 
       const texts = living && explainedTexts(shared, living)
       if (texts && (texts.values().some(isDistinctive) || areExplained(shared, living))) return true
       const spoken = spokenOf(stringsOf(text))
-      return areTheirs(spoken, await remaining.textsIn(spoken, Number.POSITIVE_INFINITY))
+      return areTheirs(spoken, await remaining.textsIn(spoken, Number.POSITIVE_INFINITY), remaining.names)
     },
   }
 }

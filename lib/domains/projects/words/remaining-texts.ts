@@ -152,11 +152,10 @@ export async function readRemainingTexts(
   return { explained, explainedNames, long, persons, short }
 }
 
-/** A remaining text that a derived text contains, with the names of its author. */
+/** A remaining text that a derived text contains. */
 export interface FoundText {
   text: string
   isByPerson: boolean
-  authors: string[]
 }
 
 /**
@@ -176,11 +175,11 @@ export async function remainingTextsIn(
   const folded = all.replace(/\s+/g, ' ').toLowerCase()
   const found: FoundText[] = []
   for (const table of ['messages', 'documents'] as const)
-    for (const { id, is_by_person: isByPerson, texts, authors } of await remainingWithin(
+    for (const { id, is_by_person: isByPerson, texts } of await remainingWithin(
       tx,
       { project, now, text: all, folded },
       table,
     ))
-      if (!erasedIds.has(id)) found.push(...texts.map((one) => ({ text: one, isByPerson, authors })))
+      if (!erasedIds.has(id)) found.push(...texts.map((one) => ({ text: one, isByPerson })))
   return found.filter((one) => occurrences(text, one.text).length > 0)
 }

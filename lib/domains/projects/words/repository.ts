@@ -66,11 +66,6 @@ export const remainingAfter = statement('words.remaining-after', {
   sql: (table: AuthoredTable) => remaining(table, 'x.id > $after'),
 })
 
-/** SQL: names, addresses and ids of the author of a row. */
-const authorsSql = `array_remove(ARRAY[x.author_id, x.written_by]
-  || (SELECT ARRAY[a.name, a.external_id, a.email] FROM project_participants a WHERE a.id = x.author_id)
-  || (SELECT ARRAY[n.name] FROM account_names n WHERE n.id = x.author_id), NULL)`
-
 /** Minimum length of a text in characters. Shorter texts occur in others by chance. */
 const leastCharacters = 2
 const isContained = (content: string): string =>
@@ -82,7 +77,7 @@ const isContained = (content: string): string =>
  */
 export const remainingWithin = statement('words.remaining-within', {
   takes: { project: 'text', now: 'timestamptz', text: 'text', folded: 'text' },
-  returns: { id: 'text', is_by_person: 'bool', texts: 'text[]', authors: 'text[]' },
+  returns: { id: 'text', is_by_person: 'bool', created_at: 'timestamptz', texts: 'text[]' },
   isPrepared: true,
   variants: ['messages', 'documents'],
   sql: (table: AuthoredTable) =>
@@ -92,8 +87,17 @@ export const remainingWithin = statement('words.remaining-within', {
         ? `(${isContained('x.content')} OR x.id IN (SELECT e.message_id FROM message_edits e JOIN messages f ON f.id = e.message_id
             WHERE f.project_id = $project AND ${isContained('e.content')}))`
         : `EXISTS (SELECT FROM document_chunks k WHERE k.document_id = x.id AND ${isContained('k.content')})`,
-      `x.id, ${isByPersonSql[table]} AS is_by_person, ${textsOf[table]} AS texts, ${authorsSql} AS authors`,
     ),
+})
+
+/** Names of participants and members of a project, at most a thousand of each. */
+export const namesOfProject = statement('words.names-of-project', {
+  takes: { project: 'text' },
+  returns: { name: 'text!' },
+  isPrepared: true,
+  sql: `(SELECT a.name FROM project_participants a WHERE a.project_id = $project AND a.name IS NOT NULL LIMIT 1000)
+    UNION ALL (SELECT n.name FROM project_members m JOIN account_names n ON n.id = m.member_id
+      WHERE m.project_id = $project AND m.kind = 'account' AND n.name IS NOT NULL LIMIT 1000)`,
 })
 
 const placesOf: Record<AuthoredTable, string> = {
@@ -118,7 +122,9 @@ export const remainingNamed = statement('words.remaining-named', {
       table,
       'x.id = ANY($ids) AND x.id > $after',
       `x.id, x.created_at, x.updated_at, ${textsOf[table]} AS texts, array_remove(${placesOf[table]}, NULL) AS places,
-        ${authorsSql} AS authors`,
+        array_remove(ARRAY[x.author_id, x.written_by]
+          || (SELECT ARRAY[a.name, a.external_id, a.email] FROM project_participants a WHERE a.id = x.author_id)
+          || (SELECT ARRAY[n.name] FROM account_names n WHERE n.id = x.author_id), NULL) AS authors`,
     ),
 })
 
