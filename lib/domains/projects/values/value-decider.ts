@@ -317,7 +317,7 @@ const roles = new Set(['user', 'assistant', 'human', 'ai', 'agent', 'customer', 
  * Whether remaining texts are in a value other than by chance. A short one, such as `ok`, is in many texts: then such texts and the names of
  * people in the project must be everything that the value says. `names`: their words.
  */
-export async function areTheirs(
+async function areTheirs(
   spoken: string,
   found: readonly Pick<FoundText, 'text'>[],
   names: () => Promise<ReadonlySet<string>>,
