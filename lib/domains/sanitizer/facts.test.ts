@@ -60,6 +60,8 @@ describe('text that only looks like markup', () => {
     'when a <b ORDER BY c, stop',
     'Text:\n\n    <img src="a.png" alt="first">\n    <b>x</b>\n\n    <!-- kept -->\n\nend',
     'Text:\n\n\t<i>x</i>\n',
+    '    <div class="card">\n      <p>Dose 5 mg</p>\n    </div>\n\nThe end.',
+    '\n\t<b>x</b>\n',
   ])('%j is unchanged', (text) => {
     for (const kind of KINDS) expect(sanitize(text, kind).text).toBe(text)
   })
@@ -70,7 +72,12 @@ describe('text that only looks like markup', () => {
     ['- item\n\n    <b>x</b>', '- item\n\n    x'],
     ['[^1]: note\n\n    <b>x</b>', '[^1]: note\n\n    x'],
     ['!!! note\n\n    <b>x</b>', '!!! note\n\n    x'],
-    ['    <b>x</b>', '    x'],
+    // A reader that trims the text makes the first block ordinary markup: only harmless tags are kept in it.
+    ['    <img src=x onerror=alert(1)>', '    '],
+    ['    <b onclick="x">x</b>', '    x'],
+    ['    <div>\n    <script>x</script>\n    </div>', '    \n    x\n    '],
+    ['    <div><!-- x --></div>', '    '],
+    ['    <div\n    title=x>y', '    y'],
     // A tag that begins before the block reaches into it.
     ['Text <img\n\n    src=x onerror=alert(1)> end', 'Text end'],
     ['Text <im<b>g\n\n    src=x onerror=alert(1)> end', 'Text end'],

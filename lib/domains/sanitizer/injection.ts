@@ -3,7 +3,7 @@ import { assembled, undisguised, withoutDigits } from './disguises.ts'
 import { MarkdownCode } from './markdown-code.ts'
 import type { Range } from './markdown-lines.ts'
 import { Offsets } from './offsets.ts'
-import { type FoundOverride, findOverrides } from './overrides.ts'
+import { type FoundOverride, findNewRoles, findOverrides } from './overrides.ts'
 import {
   findMessages,
   findOtherSigns,
@@ -34,7 +34,7 @@ const PROTECTIONS =
 /** Guides contain "ignore these instructions if …"; a command ends there or continues with another one. */
 const ALL_OF_IT = `(?:(?:all|every(?:thing)?)${GAP}(?:of${GAP})?(?:(?:the|these|those|this|that|your|my|our|its)${GAP})?|(?:these|those)${GAP})${KIND}${COMMANDS}(?=[.!;,:]|\\s*$|\\s*\\n|${GAP}(?:and|then|you|now|but|i|we|instead)\\b)`
 
-const OBEYING = `(?:(?:(?:do|must|should|shall|will)${GAP}not|need${GAP}not|refuse${GAP}to|don't|dont|stop|cease|quit|no${GAP}longer|never)${GAP}(?:follow(?:ing)?|obey(?:ing)?|heed(?:ing)?|listen(?:ing)?${GAP}to|comply(?:ing)?${GAP}with|adher(?:e|ing)${GAP}to|abid(?:e|ing)${GAP}by))`
+const OBEYING = `(?:(?:no${GAP}longer${GAP}(?:have|need)${GAP}to|(?:do|must|should|shall|will)${GAP}not|need${GAP}not|refuse${GAP}to|don't|dont|stop|cease|quit|no${GAP}longer|never)${GAP}(?:follow(?:ing)?|obey(?:ing)?|heed(?:ing)?|listen(?:ing)?${GAP}to|comply(?:ing)?${GAP}with|adher(?:e|ing)${GAP}to|abid(?:e|ing)${GAP}by))`
 const VERBS = `(?:ignore|forget|disregard|override|overrule|bypass|neglect|dismiss|unlearn|disobey|abandon|nullify|rescind|never(?:${GAP})?mind|set${GAP}aside|put${GAP}aside|throw${GAP}(?:away|out)|do${GAP}away${GAP}with|leave${GAP}behind|cast${GAP}aside|pay${GAP}no${GAP}(?:attention|heed|mind)${GAP}to|take${GAP}no${GAP}notice${GAP}of|turn${GAP}a${GAP}blind${GAP}eye${GAP}to|${OBEYING})`
 /** Verbs that are also used for files and settings: only before words that can mean nothing but instructions. */
 const OTHER_VERBS =
@@ -94,7 +94,7 @@ const ASIDE = `(?:(?:all|any|the|of)${GAP}){0,3}(?:your${GAP}(?:own${GAP}|curren
 const SET_ASIDE = new RegExp(
   [
     `(?:consider|treat|regard|deem|count)${GAP}(?:(?:all|any|the|your|these|those|of)${GAP}){0,3}(?:${PRIOR}${GAP}${KIND}(?:instructions?|prompts?|directives?|orders)|(?:instructions?|prompts?|directives?)${GAP}(?:above|${SAID}${BEFORE}))${GAP}(?:(?:as|to${GAP}be|now)${GAP})?(?:void|null|invalid|cancell?ed|revoked|obsolete|nonexistent|withdrawn|superseded)`,
-    `(?:act|behave|pretend)${GAP}(?:as${GAP})?(?:if|though|that|like)${GAP}(?:(?:all|any|the|your|these|those|of)${GAP}){0,3}(?:${PRIOR}${GAP}${KIND}(?:instructions?|prompts?|directives?|orders|rules)|(?:instructions?|prompts?|directives?|rules)${GAP}(?:above|${SAID}${BEFORE}))${GAP}(?:(?:do|does|did|were|was|had|have|has)${GAP})?(?:never|not|don't|didn't|doesn't|weren't|no${GAP}longer)${GAP}(?:been${GAP})?(?:exist(?:ed)?|given|happen(?:ed)?|there|apply|written|matter)`,
+    `(?:(?:act|behave|pretend)${GAP}(?:as${GAP})?(?:if|though|that|like)|pretend)${GAP}(?:(?:all|any|the|your|these|those|of)${GAP}){0,3}(?:${PRIOR}${GAP}${KIND}(?:instructions?|prompts?|directives?|orders|rules)|(?:instructions?|prompts?|directives?|rules)${GAP}(?:above|${SAID}${BEFORE}))${GAP}(?:(?:do|does|did|were|was|had|have|has)${GAP})?(?:never|not|don't|didn't|doesn't|weren't|no${GAP}longer)${GAP}(?:been${GAP})?(?:exist(?:ed)?|given|happen(?:ed)?|there|apply|written|matter)`,
     `(?:put|set|lay|brush|push)${GAP}${ASIDE}${GAP}aside`,
     `(?:throw|cast)${GAP}${ASIDE}${GAP}(?:aside|away|out)`,
     `leave${GAP}${ASIDE}${GAP}behind`,
@@ -110,13 +110,19 @@ const SENTENCE_END =
   '(?:[ \\t](?:of|in|from|the|this|that|a|file|list|page)\\b){0,4}[ \\t]{0,4}[.!]?(?:\\s{0,4}$|[ \\t]{0,4}\\n[ \\t]{0,4}\\n)'
 /** After instructions that are those of a file: "the previous instructions file". Nothing else follows in the paragraph. */
 const FILE_AFTER = new RegExp(`^[ \\t]{1,4}(?:files?|folder|directory)${SENTENCE_END}`)
+/** "Delete the previous instructions file before you start." */
+const DELETED_FILE = new RegExp(
+  `^[ \\t]{1,4}(?:files?|folder|directory)[ \\t]before[ \\t]you[ \\t](?:start|begin|deploy|build|upgrade|update|commit|push|merge)${SENTENCE_END}`,
+)
 /** After rules that are those of a file: "the rules above line 5". Nothing else follows in the paragraph. */
 const OF_A_FILE = new RegExp(
   `^[ \\t]{1,4}(?:(?:in|of|from|to|within)[ \\t]{1,4}(?:(?:this|the|that|a)[ \\t]{1,4})?)?(?:lines? \\d{1,6}|files?|folder|director(?:y|ies)|columns?|rows?|cache|table|config|linter|stylesheet|makefile)${SENTENCE_END}`,
 )
 /** Whether the words after an order say that its object is in a file. */
 const isOfFile = (order: string, after: string): boolean =>
-  FILE_AFTER.test(after) || (/\brules?\b/.test(order) && OF_A_FILE.test(after))
+  FILE_AFTER.test(after) ||
+  (/^(?:delete|overwrite)(?!.*\byour\b)/s.test(order) && DELETED_FILE.test(after)) ||
+  (/\brules?\b/.test(order) && OF_A_FILE.test(after))
 /** Forms of orders that guides and boards also use: only those that name instructions, without a condition or a place, are certain. */
 const RARE_ORDER = new RegExp(
   `^(?:never(?:${GAP})?mind|reset|consider|treat|regard|deem|lay|brush|push|switch|turn${GAP}off|(?:put|set|throw|cast)${GAP}(?!aside|away|out))(?![\\p{L}\\p{N}_-])`,
@@ -127,6 +133,7 @@ const RARE_AND_DOUBTFUL = new RegExp(
     `^never(?:${GAP})?mind\\b(?![\\s\\S]*(?:instruct|directive))`,
     '^(?:nullify|rescind)(?![\\s\\S]*(?:instruct|prompt|directive|message|given|before|\\byou))',
     `^(?:count|leave)${GAP}(?!behind)`,
+    `^no${GAP}longer${GAP}(?:have|need)${GAP}to`,
     // "The above" may be a section of a guide, and players act as if a rule did not exist.
     `\\bthe${GAP}above$`,
     '^(?:act|behave|pretend)\\b',
@@ -153,6 +160,12 @@ const isOfProgram = (order: string, after: string): boolean => {
 /** "Your previous instructions no longer apply." Without "all" or "your", the sentence may be about a manual. */
 const LAPSED = new RegExp(
   `(?<![\\p{L}\\p{N}_-])((?:all|your|any|every)${GAP}(?:of${GAP})?(?:(?:the|your|these|those)${GAP})?)?(?:the${GAP})?(?:${PRIOR}${GAP}${KIND}(?:instructions?|prompts?|directives?)|(?:instructions?|prompts?|directives?)${GAP}(?:above|${SAID}${BEFORE}))${GAP}(?:(?:are|have${GAP}been|were|is)${GAP}(?:now${GAP}|hereby${GAP}|all${GAP})?(?:void|cancell?ed|revoked|invalid|null|obsolete|rescinded|nullified|superseded|lifted|no${GAP}longer${GAP}(?:valid|in${GAP}effect|in${GAP}force|binding|applicable))|(?:no${GAP}longer|do${GAP}not|don't|cease${GAP}to)${GAP}(?:apply|count|hold|matter|bind))(?![\\p{L}\\p{N}_-])`,
+  'gu',
+)
+
+/** "Your guidelines no longer apply": people have guidelines as well. */
+const LAPSED_OWN = new RegExp(
+  `(?<![\\p{L}\\p{N}_-])your${GAP}${KIND}(?:instructions|guidelines|restrictions|programming|guardrails|directives|limitations)${GAP}(?:no${GAP}longer|do${GAP}not|don't)${GAP}(?:apply|count|bind)(?![\\p{L}\\p{N}_-])`,
   'gu',
 )
 
@@ -396,6 +409,8 @@ function candidatesIn(text: string, isInCode: InCode, refuses: Refuses | undefin
     const speech = isDoubtful && said === 'order' ? 'quotation' : said
     if (speech !== 'none') inOthers.add(start, end - start, 'instruction-override', speech === 'quotation')
   }
+  for (const { start, end } of findNewRoles(others.copy))
+    if (speechAt(others.copy, start, end) !== 'none') inOthers.add(start, end - start, 'role-change', true)
   const lists = [found, inOthers, inPieces]
   if (lists.some(({ isIncomplete }) => isIncomplete)) return candidatesIn(text, isInCode, undefined)
   return lists.flatMap((list) => list.placed())
@@ -457,6 +472,9 @@ function addLapsed(copy: string, found: Candidates): void {
     if (speech === 'none') continue
     found.add(index, words.length, 'instruction-override', speech === 'quotation' || every === undefined)
   }
+  for (const { 0: words, index } of copy.matchAll(LAPSED_OWN))
+    if (speechAt(copy, index, index + words.length) !== 'none')
+      found.add(index, words.length, 'instruction-override', true)
 }
 
 /** The order that a text begins with; undefined if it begins with none. */
@@ -509,7 +527,8 @@ function codeOf(text: string, kind: TextKind): InCode {
 }
 function codeRanges(text: string): Range[] {
   const ranges: Range[] = []
-  const finder = new MarkdownCode(text)
+  // A reader that trims the text makes the block with which it begins ordinary text.
+  const finder = new MarkdownCode(text, false)
   for (let range = finder.after(0); range; range = finder.after(range.end)) ranges.push(range)
   return ranges
 }

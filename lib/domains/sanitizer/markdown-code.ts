@@ -118,9 +118,9 @@ export class MarkdownCode {
   #unsureTo = 0
   #found: Range | undefined
 
-  constructor(text: string) {
+  constructor(text: string, isLeadCode: boolean) {
     this.#text = text
-    this.#lines = readLines(text)
+    this.#lines = readLines(text, isLeadCode)
     this.#boundary = new NextMatch(text, BOUNDARY)
     this.#lineEnd = new NextMatch(text, /[\r\n]/)
     this.#blank = new NextMatch(text, /(?:\r\n|\n|\r(?!\n))[ \t]*(?=[\r\n]|$)/)

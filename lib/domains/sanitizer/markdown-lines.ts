@@ -150,8 +150,33 @@ class Margins {
   }
 }
 
-/** Parses the Markdown blocks that matter for telling code from prose (CommonMark 0.31; tables as in GFM). */
-export function readLines(text: string): Lines {
+/** The indented lines with which a text begins, before a blank line. */
+const LEADING_BLOCK = /^(?:[ \t]*\r?\n)*((?: {4}| {0,3}\t)[^\n]*(?:\n(?: {4}| {0,3}\t)[ \t]*[^\s][^\n]*)*)/
+const PLAIN_TAG =
+  /<\/?(?:div|span|p|b|i|em|strong|ul|ol|li|dl|dt|dd|table|thead|tbody|tr|td|th|h[1-6]|section|article|header|footer|main|nav|pre|code|blockquote|br|hr|small|label)(?:\s{1,20}(?:class|id|lang|role|scope|colspan|rowspan)(?:=(?:"[^"<>\n]{0,200}"|'[^'<>\n]{0,200}'))?){0,8}\s{0,4}\/?>/iy
+/**
+ * The end of the block of code with which a text begins; 0 if there is none. A reader that trims the text makes this block ordinary markup, so only
+ * tags that do and hide nothing are code there.
+ */
+function leadingBlockEnd(text: string): number {
+  const first = text.charCodeAt(0)
+  if (first !== SPACE && first !== TAB && first !== NEWLINE && first !== RETURN) return 0
+  const match = LEADING_BLOCK.exec(text)
+  const block = match?.[1]
+  if (!match || block === undefined) return 0
+  const end = match[0].length
+  for (const { index } of block.matchAll(/<(?=[a-z/!?])/gi)) {
+    PLAIN_TAG.lastIndex = end - block.length + index
+    if (!PLAIN_TAG.test(text)) return 0
+  }
+  return end
+}
+
+/**
+ * Parses the Markdown blocks that matter for telling code from prose (CommonMark 0.31; tables as in GFM). `isLeadCode`: the block with which the text
+ * begins may be code.
+ */
+export function readLines(text: string, isLeadCode: boolean): Lines {
   const found: Fence[] = []
   const alone: Range[] = []
   const tables: Range[] = []
@@ -162,6 +187,7 @@ export function readLines(text: string): Lines {
   let hasText = false
   let isListOpen = false
   let isTableOpen = false
+  const leadEnd = isLeadCode ? leadingBlockEnd(text) : 0
   const starts: number[] = []
   const ends: number[] = []
   const tabbed = new Set<number>()
@@ -175,7 +201,7 @@ export function readLines(text: string): Lines {
     const first = text.charCodeAt(start)
     const isCode: boolean =
       !isBlank &&
-      hasText &&
+      (hasText || start < leadEnd) &&
       !isListOpen &&
       (previous.isBlank || isInIndented) &&
       (first === SPACE || first === TAB) &&

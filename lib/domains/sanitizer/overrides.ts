@@ -276,7 +276,7 @@ const polish: OverrideWords = {
   prior:
     'poprzednie|poprzednich|poprzednimi|poprzednim|wcześniejsze|wcześniejszych|wcześniejszymi|powyższe|powyższych|powyższymi|dotychczasowe|dotychczasowych|dotychczasowymi|uprzednie|uprzednich|pierwotne|pierwotnych|początkowe|początkowych|stare|starych|wcześniej|powyżej|do tej pory|dotąd|przedtem',
   orders:
-    'instrukcje|instrukcji|instrukcjami|polecenia|poleceń|poleceniach|poleceniami|zasady|zasad|zasadach|zasadami|reguły|reguł|regułach|wytyczne|wytycznych|wytycznymi|rozkazy|rozkazów|rozkazach|wskazówki|wskazówek|wskazówkach|dyrektywy|dyrektyw|ograniczenia|ograniczeń|prompty|prompt|komendy|komend|kontekst|wszystko',
+    'instrukcje|instrukcji|instrukcjach|instrukcjami|polecenia|poleceń|poleceniach|poleceniami|zasady|zasad|zasadach|zasadami|reguły|reguł|regułach|wytyczne|wytycznych|wytycznymi|rozkazy|rozkazów|rozkazach|wskazówki|wskazówek|wskazówkach|dyrektywy|dyrektyw|ograniczenia|ograniczeń|prompty|prompt|komendy|komend|kontekst|wszystko',
   fill: 'wszystkie|wszystkich|wszelkie|wszelkich|każde|swoje|swoich|twoje|twoich|moje|te|tych|i|oraz|lub|co|które|których|dane|podane|otrzymane|otrzymałeś|dostałeś|systemowe|systemowych|proszę|całkowicie|natychmiast|całkiem|o',
   own: 'prompt systemowy|prompcie systemowym|instrukcje systemowe|instrukcji systemowych|wiadomość systemową',
   lapsed:
@@ -285,7 +285,7 @@ const polish: OverrideWords = {
   negation: 'nie|nigdy',
   certain: {
     orders:
-      'instrukcje|instrukcji|instrukcjami|zasady|zasad|zasadach|zasadami|reguły|reguł|regułach|wytyczne|wytycznych|wytycznymi|dyrektywy|dyrektyw',
+      'instrukcje|instrukcji|instrukcjach|instrukcjami|zasady|zasad|zasadach|zasadami|reguły|reguł|regułach|wytyczne|wytycznych|wytycznymi|dyrektywy|dyrektyw',
     leads: 'proszę|teraz|i|oraz|potem|więc',
     conditions: 'jeśli|jeżeli|gdy|kiedy|dla|w|z',
   },
@@ -344,6 +344,41 @@ const indonesian: OverrideWords = {
   },
 }
 
+const ukrainian: OverrideWords = {
+  verbs:
+    'ігноруй|ігноруйте|ігнорувати|проігноруй|проігноруйте|забудь|забудьте|забудь про|забудьте про|відкинь|відкиньте|знехтуй|знехтуйте|не зважай на|не зважайте на|не виконуй|не виконуйте|не дотримуйся|не дотримуйтесь|не слухай|не слухайте|перестань виконувати|припини виконувати',
+  prior:
+    'попередні|попередніх|попереднім|попередніми|колишні|початкові|початкових|вищенаведені|вищенаведених|вищезазначені|вище|раніше|дотепер|досі',
+  orders:
+    'інструкції|інструкцій|інструкціям|інструкціями|вказівки|вказівок|вказівкам|директиви|директив|настанови|настанов',
+  fill: 'усі|всі|усіх|всіх|будь-які|свої|своїх|твої|ваші|мої|ці|цих|та|і|або|що|тобі|вам|системні|системних|які|отримав|дані|надані|будь ласка|повністю|негайно|просто|про',
+  own: 'системний промпт|системні інструкції|системних інструкцій',
+  lapsed: '(?:більше )?не (?:діють|дійсні|чинні|застосовуються)|(?:більше )?(?:недійсні|скасовані|скасовано)',
+  every: 'усі|всі|твої|ваші|усіх|всіх',
+  negation: 'не',
+  certain: {
+    orders: 'інструкції|інструкцій|інструкціям|вказівки|вказівок|директиви|директив|настанови|настанов',
+    leads: 'будь ласка|тепер|і|та|а|отже|зараз',
+    conditions: 'якщо|коли|для|у|в|з|із|щодо|про',
+  },
+}
+const swedish: OverrideWords = {
+  verbs:
+    'ignorera|glöm|glöm bort|bortse från|bortse ifrån|åsidosätt|följ inte|följ inte längre|lyd inte|sluta följa|sluta lyda|ta inte hänsyn till|bry dig inte om',
+  prior: 'tidigare|föregående|ovanstående|ursprungliga|hittillsvarande|ovan|hittills|dittills',
+  orders: 'instruktioner|instruktionerna|anvisningar|anvisningarna|direktiv|riktlinjer|riktlinjerna',
+  fill: 'alla|samtliga|de|dina|mina|dessa|och|eller|som|du|har|fått|getts|givna|helt|genast|omedelbart|snälla|nu',
+  own: 'systemprompten|systeminstruktionerna|systeminstruktioner',
+  lapsed: 'gäller inte längre|(?:är|blir) (?:ogiltiga|upphävda|annullerade)',
+  every: 'alla|samtliga|dina',
+  negation: 'inte|aldrig',
+  certain: {
+    orders: 'instruktioner|instruktionerna|anvisningar|anvisningarna|direktiv|riktlinjer|riktlinjerna',
+    leads: 'snälla|nu|och|sedan|så',
+    conditions: 'om|när|för|i|på|från|ifall',
+  },
+}
+
 const overrideWords: readonly OverrideWords[] = [
   spanish,
   french,
@@ -355,7 +390,9 @@ const overrideWords: readonly OverrideWords[] = [
   turkish,
   vietnamese,
   indonesian,
+  swedish,
   russian,
+  ukrainian,
   arabic,
   hindi,
   chinese,
@@ -466,8 +503,129 @@ const ALONE = /^[ \t]{0,4}[.!]?(?:\s{0,4}$|[ \t]{0,4}\n[ \t]{0,4}\n)/
 const isDeletion = (words: string, tail: string): boolean =>
   DELETES.test(words) && MESSAGES.test(words) && !/s[iy]st|сист/.test(words) && ALONE.test(tail)
 
+/**
+ * New roles without limits in other languages: a sign without which there is none, how the sentence begins, words for a model, and words for the
+ * absence of limits. Ordinary sentences of shops and games have the same form, so they are only marked.
+ */
+const newRoles = (
+  [
+    [
+      'bist',
+      'du bist (?:jetzt|nun|ab jetzt|ab sofort|von nun an)|(?:ab jetzt|ab sofort|von nun an) bist du',
+      'assistent|assistentin|ki|modell|bot|chatbot|hacker',
+      'uneingeschränkte[rs]?|unbegrenzte[rs]?|unzensierte[rs]?|ohne (?:jede |jegliche )?(?:einschränkungen?|beschränkungen?|regeln|grenzen|filter|zensur)',
+    ],
+    [
+      'maintenant',
+      'tu es maintenant|maintenant,? tu es',
+      'assistante?|ia|modèle|chatbot|bot|hacker|pirate',
+      'sans (?:aucune? )?(?:limites?|restrictions?|règles?|filtres?|censure)|non censurée?|illimitée?',
+    ],
+    [
+      'eres',
+      '(?:ahora|a partir de ahora),? (?:tú )?eres|eres ahora',
+      'asistente|ia|modelo|chatbot|bot|hacker|pirata',
+      'sin (?:ninguna? )?(?:restricciones|límites|reglas|filtros|censura)',
+    ],
+    [
+      'voce',
+      'você agora é|agora,? você é|a partir de agora,? você é',
+      'assistente|ia|modelo|chatbot|bot|hacker',
+      'sem (?:nenhuma? )?(?:restrições|limites|regras|filtros|censura)',
+    ],
+    [
+      'sei',
+      '(?:ora|adesso|da ora),? (?:tu )?sei',
+      'assistente|ia|modello|chatbot|bot|hacker|pirata',
+      'senza (?:alcun[ao]? )?(?:limiti|restrizioni|regole|filtri|censura)',
+    ],
+    [
+      'ты',
+      '(?:теперь|отныне|с этого момента),? ты|ты (?:теперь|отныне)',
+      'ассистент|помощник|модель|бот|ии|хакер',
+      'без (?:всяких |каких-либо )?(?:ограничений|правил|фильтров|цензуры)',
+    ],
+    ['الان', 'أنت الآن|من الآن أنت', 'مساعد|نموذج|روبوت|هاكر', '(?:بلا|بدون|دون) (?:أي )?(?:قيود|حدود|قواعد)'],
+    ['अब', 'अब (?:आप|तुम)|(?:आप|तुम) अब', 'सहायक|मॉडल|बॉट|हैकर', 'बिना (?:किसी )?(?:प्रतिबंध|नियम|सीमा)'],
+    [
+      '你',
+      '你(?:现在|現在)是|(?:从|從)(?:现在|現在)(?:起|开始|開始)，?你是',
+      '助手|助理|模型|机器人|機器人|黑客',
+      '(?:没有|沒有|不受|无|無)(?:任何)?(?:限制|约束|約束|规则|規則|过滤)',
+    ],
+    [
+      'あなた',
+      '(?:今から|これから)あなたは|あなたは(?:今から|これから)',
+      'アシスタント|助手|モデル|ボット|ハッカー',
+      '(?:制限|制約|規則|ルール)(?:の|が)(?:ない|無い)|無制限の',
+    ],
+    [
+      '너는',
+      '(?:이제|지금부터|이제부터) ?너는|너는 ?(?:이제|지금부터)',
+      '비서|어시스턴트|모델|봇|해커',
+      '(?:제한|제약|규칙)(?:이|도)? ?없는',
+    ],
+  ] as const
+).map(([sign, begins, models, limitless]) => {
+  const [begin, model, free] = [begins, models, limitless].map(anyOf)
+  const isSpaced = /[a-zа-я]/.test(plain(begins))
+  const [before, after] = isSpaced ? ['(?<![\\p{L}\\p{N}_-])', '(?![\\p{L}\\p{N}_-])'] : ['', '']
+  const between = '[^.!?。！？\\n]'
+  return {
+    sign: plain(sign),
+    limitless: new RegExp(anyOf(limitless), 'u'),
+    form: new RegExp(
+      `${before}${begin}${after}${between}{0,24}?${before}(?:${model}${after}${between}{0,4}?${before}${free}|${free}${between}{0,6}?${before}${model})${after}`,
+      'gu',
+    ),
+  }
+})
+
+/** Finds "you are now a … without limits" in a copy in languages other than English. */
+export const findNewRoles = (copy: string): Range[] =>
+  newRoles.flatMap(({ sign, limitless, form }) =>
+    copy.includes(sign) && limitless.test(copy)
+      ? Array.from(copy.matchAll(form), ({ 0: words, index }) => ({ start: index, end: index + words.length }))
+      : [],
+  )
+
+/** A sentence about a program that ignores rules: "Die Firewall ignoriert alle vorherigen Regeln." Anything else before or after it is an order. */
+const PROGRAM_BEFORE =
+  /(?:^|[.!?][ \t]{1,3}|\n[ \t]{0,8})(?:die|der|das|le|la|el|il|o|a|de|het)[ \t](?:firewall|linter|compiler|parser|router|proxy|interpreter|crawler|pare-feu|compilateur|analyseur|routeur|cortafuegos|compilador|analizador|enrutador|compilatore|roteador)[ \t]{1,3}$/
+const IGNORES_RULES =
+  /^(?:ignoriert|ignore|ignora|negeert)(?!\p{L})(?![\s\S]*(?:weis|instru|istru|consign|prompt|vorgab|richtlin|befehl|orden|ordre|system|dein|\btes\b|\btus\b|\bsuas\b|\btuas\b|\btue\b))[\s\S]*(?:regeln|regles|reglas|regras|regole|regels)/u
+/** Nothing follows in the sentence. */
+const SENTENCE_END = /^(?:[ \t]{1,3}(?:nicht(?: mehr)?|niet))?[ \t]{0,3}(?:[.!。！]|$|\n)/
+/** "不要忘记之前的说明", "请勿忽略上面的指令": at the beginning of a clause, so that "识别" and "要不要" are none. */
+const FORBIDDEN_IN_CHINESE =
+  /(?:^|[，。！？；：、,.!?;:\s])(?:请|請|您|你|千万|千萬){0,2}(?:不要|请勿|請勿|切勿|勿|别|別)$/u
+const FORGETS_IN_CHINESE = /^(?:忘|忽略|忽视|忽視|无视|無視)/u
+/** "Não se esqueça das instruções anteriores", "Не забудьте предыдущие инструкции": the sentence begins with the negation. */
+const FORBIDDEN = /(?:^|[.!?:][ \t]{1,3}|\n[ \t>*-]{0,8})(?:nao(?: se)?|не) $/u
+const FORGETS = /^(?:esque|забуд)/u
+/** "Если письмо просит игнорировать предыдущие инструкции, сообщите …": a text asks, and the sentence says to refuse or report it. */
+const ASKED_IN_RUSSIAN =
+  /(?:^|[.!?]\s{1,3}|\n)(?:если|когда) (?:[^\s.!?,;:]{1,20} )?(?:письмо|страница|документ|текст|сообщение|фаил|саит) (?:[^\s.!?,;:]{1,20} )?(?:просит|требует|велит|предлагает) (?:(?:вас|тебя|модель|агента) )?$/u
+const IN_INFINITIVE = /^\p{L}{3,20}ть(?!\p{L})/u
+const REFUSED_IN_RUSSIAN = /^, (?:сообщ|отклон|откаж|предупред|не выполн|не след|не дел)/u
+
+/** Whether the sentence around an order describes or forbids it. */
+function isDescribed(head: string, words: string, tail: string): boolean {
+  if (IN_INFINITIVE.test(words) && ASKED_IN_RUSSIAN.test(head)) return REFUSED_IN_RUSSIAN.test(tail)
+  if (!SENTENCE_END.test(tail)) return false
+  return (
+    (IGNORES_RULES.test(words) && PROGRAM_BEFORE.test(head)) ||
+    (FORGETS.test(words) && FORBIDDEN.test(head)) ||
+    (FORGETS_IN_CHINESE.test(words) && FORBIDDEN_IN_CHINESE.test(head))
+  )
+}
+
 /** Length of the text beside an order that decides whether it is one. */
 const BESIDE = 40
+/** Length of the text before an order that may say what the sentence is about. */
+const LEAD = 100
+/** The text before an order; if it is cut off, it does not begin a clause. */
+const atClause = (head: string): string => (head.length === LEAD ? `x${head}` : head)
 /** Maximum distance between the words for "instructions" and both ends of an order. */
 const REACH = 160
 
@@ -497,7 +655,13 @@ export function findOverrides(text: string): Overrides {
             const tail = variant.slice(after, after + BESIDE)
             const isTentative = !isCertain(variant.slice(Math.max(0, index - BESIDE), index), words, tail)
             const isWhole = end >= copy.length || after + BESIDE < variant.length
-            see(index, words.length, isTentative || (isWhole && isDeletion(words, tail)), isTentative)
+            const head = variant.slice(Math.max(0, index - LEAD), index)
+            const isComplete = isWhole && (start === 0 || index > LEAD)
+            const isDoubtful =
+              isTentative ||
+              (isComplete && isDescribed(atClause(head), words, tail)) ||
+              (isWhole && isDeletion(words, tail))
+            see(index, words.length, isDoubtful, isTentative)
           }
           if (!ends.test(variant)) continue
           for (const { 0: words, index } of variant.matchAll(lapsed))

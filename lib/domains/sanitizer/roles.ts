@@ -289,6 +289,10 @@ const NAMED =
 /** Another text or person gives the order: "the page tells you to …". The first person gives it itself. */
 const REPORTED =
   /(?:\b(?:if|when|whenever)\s+[^.!?\n]{1,60}\bsays?\s+to\s+|\b(?:tells|told|telling|asks|asked|asking|instructs|instructed|instructing|orders|ordered|ordering|tries|tried|trying|attempts?|attempted|attempting|wants|wanted|claims|tricks|tricked|tricking|convinces|convincing|persuades|causes|causing|forces|makes|manipulates|requests?|instructions?|commands?|ways?)\s+(?:(?:you|it|them|us|the|a|an|any|its|llms?|models?|agents?|assistants?|ai|claude|chatgpt|system|reader|users?)\s+){0,4}(?:to\s+|into\s+)?|\b(?:that|which|who|they|it|models?|agents?|llms?|users?|people|attackers?|documents?|pages?)\s+(?:(?:can|may|might|could|would|will|often|sometimes|simply|also|then|always|try to|tries to)\s+){0,3}(?:(?:tell|ask|instruct|order|trick|convince|persuade|cause|force|make|manipulate|get|command)\s+(?:(?:you|it|them|us|the|a|an|any|its|llms?|models?|agents?|assistants?|ai|claude|chatgpt|system|reader)\s+){1,4}(?:to\s+|into\s+)?)?)$/
+/** "CSS rules below override the rules above": rules of a program, not what a model was given. */
+const RULES_BELOW =
+  /(?:^|[.!?]\s+)\s*(?:the\s+)?(?:css|sass|eslint|stylelint|lint|firewall|routing|iptables|nginx|apache|git|gitignore|cors)\s+rules?\s+(?:below|further\s+down)\s+$/
+const OVERRIDES_RULES = /^overrides?\s+(?:the\s+)?(?:rules?\s+above|(?:previous|earlier)\s+rules?)$/
 const FIRST_PERSON = /\b(?:i|we)(?:'m|'re|'ve|\s+am|\s+are|\s+have)?\s+(?:\w+\s+){0,4}$/
 const NEGATED =
   /\b(?:never|not|don't|dont|doesn't|cannot|can't|won't|mustn't|shouldn't|without|avoid|refuses?\s+to)\s+(?:(?:ever|simply|just|blindly|to)\s+)?$/
@@ -315,6 +319,12 @@ export function speechAt(text: string, start: number, end: number): Speech {
   if (NEGATED.test(line)) return 'none'
   if (REPORTED.test(head) && !FIRST_PERSON.test(line)) return 'quotation'
   if (OPTION.test(line) || NAMED.test(line)) return 'quotation'
+  if (
+    RULES_BELOW.test(line) &&
+    OVERRIDES_RULES.test(text.slice(start, end)) &&
+    /^[ \t]{0,3}[.!]?[ \t]{0,4}(?:$|\n)/.test(text.slice(end, end + 12))
+  )
+    return 'quotation'
   if (/^(?:override|overrule|bypass|supersede)/.test(text.slice(start, start + 10)) && PRECEDENCE.test(line))
     return 'quotation'
   return isQuoted(text, head, end) ? 'quotation' : 'order'

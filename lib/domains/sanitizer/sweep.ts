@@ -84,7 +84,7 @@ class Sweep {
   }
 
   run(isStrict: boolean): Swept {
-    const finder = isStrict || this.#kind === 'code' ? undefined : new MarkdownCode(this.#text)
+    const finder = isStrict || this.#kind === 'code' ? undefined : new MarkdownCode(this.#text, true)
     const cuts: Cut[] = []
     const code: Range[] = []
     let at = this.#text.indexOf('<')
