@@ -110,10 +110,10 @@ function crossesIn(layers: readonly Layer[], depth: number, { start, end }: Span
 }
 /** Whether the structure between two words separates records, values, lines of speakers or blocks. Tags inside words do not. */
 function isHard(layer: Layer, at: number): boolean {
-  const { base, text, starts, baseStarts, baseEnds, isReading } = layer
+  const { base, text, starts, baseStarts, baseEnds, isReading, isGuessed = false } = layer
   const [start, end] = [baseStarts[at] ?? 0, baseEnds[at] ?? 0]
   const written = base.slice(start, end)
-  if (isReading) return (start === 0 || base[start - 1] === '\n') && hasWord.test(written)
+  if (isReading) return (isGuessed || start === 0 || base[start - 1] === '\n') && hasWord.test(written)
   return text.slice(starts[at], endOfPiece(layer, at)).includes('\n') && !lineBreakOnly.test(written)
 }
 

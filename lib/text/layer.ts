@@ -55,6 +55,8 @@ export interface Layer {
   readonly newFrom: number
   /** Whether the layer removes no encoding, but labels or hyphens: the base can be read as well. */
   readonly isReading: boolean
+  /** Whether the reading leaves out words that may be words of the text: it finds long runs only, and no source is read in it. */
+  readonly isGuessed?: boolean
   /** Whether the base contains tags or the structure of JSON. */
   readonly hasStructure: boolean
   /** The texts that a format contains separately: each is decoded independently. Offsets of `text`, in pairs. */

@@ -1,5 +1,6 @@
 import { type Layer, LayerBuilder, type Span } from './layer.ts'
 import { areEqual, linesWithBeginnings } from './line-beginnings.ts'
+import { repeatingPartsIn } from './refrains.ts'
 import { wordColumnsIn } from './word-tables.ts'
 
 /** Builds a reading; what follows the text itself in the base follows it in the reading, too. */
@@ -545,6 +546,26 @@ function readColumns(base: string, flowEnd: number): Layer | undefined {
   return builder.readingBeside()
 }
 
+/** A text with each part in which something is repeated behind it, without the repetitions. */
+function withoutRefrains(base: string, flowEnd: number): Layer | undefined {
+  const parts = repeatingPartsIn(base)
+  if (parts.length === 0) return undefined
+  const builder = new ReadingBuilder(base, flowEnd)
+  builder.isChanged = true
+  for (const { start, end, repeated } of parts)
+    builder.afterwards(() => {
+      let from = start
+      for (const one of repeated) {
+        builder.copy(from, one.start)
+        builder.markup(one.start, one.end, ' ')
+        from = one.end
+      }
+      builder.copy(from, end)
+    })
+  const found = builder.readingBeside()
+  return found && { ...found, isGuessed: true }
+}
+
 /**
  * The layers of a decoded text, in the order in which they are applied. Each removes what a format puts between the words, such as line breaks
  * or time stamps, and returns undefined where there is nothing to remove. The result of each layer is searched, not only that of the last.
@@ -560,4 +581,5 @@ export const readings = new Map<string, (base: string, flowEnd: number) => Layer
   ['spelled words', joinSpelled],
   ['hyphens', hyphensOf],
   ['identifiers', splitIdentifiers],
+  ['refrains', withoutRefrains],
 ])

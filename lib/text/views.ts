@@ -280,6 +280,7 @@ export function spokenTexts(text: string): string[] {
   let read: string | undefined
   const layers = decode(text)
   layers.forEach((layer, at) => {
+    if (layer.isGuessed) return
     for (const { start, end } of layer.readable)
       if (layer.isReading) found.add(flowIn(layer, { start, end }))
       else for (const one of spokenTexts(layer.text.slice(start, end))) found.add(one)
