@@ -218,6 +218,8 @@ function endOfWords(text: string, start: number): number {
 const add = (counts: Map<number, number>, of: number) => counts.set(of, (counts.get(of) ?? 0) + 1)
 const pairOf = (hashes: Int32Array, at: number): number =>
   mixed((hashes[at - 1] ?? 0) ^ Math.imul(hashes[at] ?? 0, 0x9e3779b1))
+/** A word that is repeated beside a sign, and one that is repeated beside such a word. */
+const [repeats, plain] = [1, 2]
 /** Which words are repeated: those beside a sign that occur about as often as the most frequent one, and what they always have beside them. */
 function repeatedWords({ hashes, flags, count }: Words): Uint8Array {
   const besideSigns = new Map<number, number>()
@@ -235,12 +237,17 @@ function repeatedWords({ hashes, flags, count }: Words): Uint8Array {
   const marked = new Uint8Array(count)
   for (let at = 0; at < count; at++) {
     const isFrequent = (besideSigns.get(hashes[at] ?? 0) ?? 0) >= least
-    if (isFrequent && (has(at, besideSign) || (isNumber(at) && has(at, attached)))) marked[at] = 1
+    if (isFrequent && (has(at, besideSign) || (isNumber(at) && has(at, attached)))) marked[at] = repeats
   }
+  /** Whether a word belongs to what is repeated beside it. Two words without a sign may be an answer that somebody gave twice. */
+  const belongs = (at: number, joint: number, beyond: number): boolean =>
+    isNumber(at)
+      ? isPair(joint) || has(joint, attached)
+      : isPair(joint) && (marked[beyond] !== plain || isNumber(beyond))
   for (let at = 1; at < count; at++)
-    if (marked[at - 1] === 1 && (isPair(at) || (isNumber(at) && has(at, attached)))) marked[at] = 1
+    if (marked[at] === 0 && marked[at - 1] !== 0 && belongs(at, at, at - 1)) marked[at] = plain
   for (let at = count - 2; at >= 0; at--)
-    if (marked[at + 1] === 1 && (isPair(at + 1) || (isNumber(at) && has(at + 1, attached)))) marked[at] = 1
+    if (marked[at] === 0 && marked[at + 1] !== 0 && belongs(at, at + 1, at + 1)) marked[at] = plain
   return marked
 }
 
@@ -256,10 +263,10 @@ export function repeatingPartsIn(text: string): RepeatingPart[] {
     const marked = repeatedWords(words)
     const repeated: Span[] = []
     for (let at = 0; at < words.count; at++) {
-      if (marked[at] !== 1) continue
+      if (marked[at] === 0) continue
       const [start, end] = [words.starts[at] ?? 0, words.ends[at] ?? 0]
       const last = repeated.at(-1)
-      if (last && marked[at - 1] === 1) last.end = end
+      if (last && marked[at - 1] !== 0) last.end = end
       else repeated.push({ start, end })
     }
     return repeated.length === 0 || !marked.includes(0) ? [] : [{ ...part, repeated }]

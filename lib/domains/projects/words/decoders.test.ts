@@ -102,6 +102,7 @@ const tables: [of: string, table: Map<string, unknown>, texts: Record<string, st
         .join('\n'),
       hyphens: sentence.replace('April', 'Ap-\nril').replace('clinic', 'cli-\nnic'),
       identifiers: sentence.replace(/ (\w)/g, (_, letter: string) => letter.toUpperCase()),
+      refrains: words.map((word, n) => `(T${n} ${word})`).join(' '),
     },
   ],
 ]
@@ -130,7 +131,10 @@ describe.each(tables)('the decoders of %s', (_of, table, texts) => {
   it.each([...table.keys()])('find a sentence in %s, and no other decoder does', (name) => {
     const text = texts[name] ?? ''
     expect(isFound(text)).toBe(true)
-    expect(without(table, name, () => isFound(text))).toBe(false)
+    // What is repeated is also left out of formats that another decoder reads.
+    const isFoundOtherwise = () =>
+      name === 'refrains' ? isFound(text) : without(readings, 'refrains', () => isFound(text))
+    expect(without(table, name, isFoundOtherwise)).toBe(false)
     expect(isFound(text)).toBe(true)
   })
 })
