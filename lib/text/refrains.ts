@@ -6,26 +6,35 @@ import { mixed } from './words.ts'
 
 /** Occurrences at short distances: fewer may be chance. */
 const leastRepeated = 3
-/** The distance between two occurrences: longer parts of a text contain runs of their own. In words and in characters. */
-const [mostWords, mostCharacters] = [16, 240]
-/** The words before the first occurrence, which a run may begin with. */
-const leadingWords = 12
+/** The distance between two occurrences: longer parts of a text contain runs of their own. In characters. */
+const mostCharacters = 240
+/** The words before the first and after the last occurrence, which belong to the same runs. */
+const [leadingWords, mostWords] = [12, 16]
 /** What is repeated occurs at least this often, as a share of what occurs most often. */
 const leastShare = 0.6
 /** A longer word is no part of a format, nor an index of a record. */
 const longestWord = 64
-/** Signs that sentences have between their words. */
-const ofSentences = new Uint8Array(0x10000)
-for (const sign of " \u00a0,.;!?'’‘-–—…·，。、；！？؟،؛।") ofSentences[sign.charCodeAt(0)] = 1
-
-/** Letters of scripts that write no spaces between words. */
-const isUnspaced = (unit: number): boolean =>
-  unit >= 0xe00 &&
-  (unit >= 0x2e80 || unit < 0xf00 || (unit >= 0x1000 && unit < 0x10a0) || (unit >= 0x1780 && unit < 0x1800))
-const isDigit = (unit: number): boolean => unit >= 48 && unit <= 57
-const isWord = new Uint8Array(0x10000)
+/** What a UTF-16 code unit is: a sign that sentences have between words or another one, a colon, or a part of a word. */
+const [ofSentence, sign, colon, ascii, letter, unspaced] = [0, 1, 2, 3, 4, 5]
+const classes = new Uint8Array(0x10000).fill(sign)
+for (const one of " \u00a0,.;!?'’‘-–—…·，。、；！？؟،؛।") classes[one.charCodeAt(0)] = ofSentence
+for (const one of ':：') classes[one.charCodeAt(0)] = colon
+/** Scripts that write no spaces between words, in pairs of their first and exclusive last letter. */
+const unspacedScripts = [0xe00, 0xf00, 0x1000, 0x10a0, 0x1780, 0x1800, 0x2e80, 0x10000]
+const wordUnit = /[\p{L}\p{M}\p{N}]/u
 for (let unit = 0; unit < 0x10000; unit++)
-  if (/[\p{L}\p{M}\p{N}]/u.test(String.fromCharCode(unit)) || (unit >= 0xd800 && unit < 0xe000)) isWord[unit] = 1
+  if ((unit >= 0xd800 && unit < 0xe000) || wordUnit.test(String.fromCharCode(unit)))
+    classes[unit] = unit < 128 ? ascii : letter
+for (let at = 0; at < unspacedScripts.length; at += 2)
+  for (let unit = unspacedScripts[at] ?? 0; unit < (unspacedScripts[at + 1] ?? 0); unit++)
+    if (classes[unit] === letter) classes[unit] = unspaced
+const isDigit = (unit: number): boolean => unit >= 48 && unit <= 57
+/** Letters and what sentences have between them, in ASCII. */
+const isPlain = Uint8Array.from({ length: 128 }, (_, unit) =>
+  (classes[unit] === ofSentence || classes[unit] === ascii) && !isDigit(unit) ? 1 : 0,
+)
+const classAt = (text: string, at: number): number => classes[text.charCodeAt(at)] ?? ofSentence
+const isWordAt = (text: string, at: number): boolean => classAt(text, at) >= ascii
 /** The number of an item: `(b)`, `iv.` */
 const numeral = /^(?:[a-z]|[ivxlc]{1,6})$/i
 const numberHash = 0x2545f491
@@ -50,8 +59,8 @@ class Words {
   constructor(text: string, { start, end: to }: Span) {
     let flags = start === 0 ? besideSign : 0
     for (let at = start; at < to; ) {
-      const unit = text.charCodeAt(at)
-      if (isWord[unit] !== 1) {
+      if (!isWordAt(text, at)) {
+        const unit = text.charCodeAt(at)
         if (isSign(text, at)) flags |= besideSign
         const isFirst = this.count > 0 && this.ends[this.count - 1] === at
         if (unit <= 32 || unit === 0xa0) flags &= ~attached
@@ -67,7 +76,7 @@ class Words {
       flags = 0
       at = end
     }
-    if (flags !== 0 || to === text.length) this.#markLast()
+    if ((flags & besideSign) !== 0 || to === text.length) this.#markLast()
   }
 
   #markLast(): void {
@@ -89,30 +98,31 @@ class Words {
   }
 }
 function endOfWord(text: string, start: number, to: number): number {
-  let end = start + 1
-  while (end < to && (continuesWord(text, end) || isApostrophe(text, end))) end++
+  let [end, former] = [start + 1, classAt(text, start)]
+  for (; end < to; end++) {
+    const unit = text.charCodeAt(end)
+    const next = classes[unit] ?? ofSentence
+    if (next < ascii) {
+      if ((unit !== 39 && unit !== 0x2019) || end + 1 >= to || !isWordAt(text, end + 1)) break
+      continue
+    }
+    // Scripts without spaces have none beside a word of another script either.
+    if (next !== former && (next === ascii ? former === unspaced : former === ascii && next === unspaced)) break
+    former = next
+  }
   return end
 }
-/** Whether a word goes on: scripts without spaces have none beside a word of another script either. */
-function continuesWord(text: string, at: number): boolean {
-  const [unit, former] = [text.charCodeAt(at), text.charCodeAt(at - 1)]
-  return isWord[unit] === 1 && !(unit < 128 ? isUnspaced(former) : former < 128 && isUnspaced(unit))
-}
-const isApostrophe = (text: string, at: number): boolean =>
-  (text[at] === "'" || text[at] === '’') &&
-  isWord[text.charCodeAt(at - 1)] === 1 &&
-  isWord[text.charCodeAt(at + 1)] === 1
 /** Whether the sign at an offset is none that sentences have between words. */
 function isSign(text: string, at: number): boolean {
-  const unit = text.charCodeAt(at)
-  if (unit === 58 || unit === 0xff1a) return text.charCodeAt(at + 1) > 32
-  return ofSentences[unit] !== 1
+  const one = classAt(text, at)
+  return one === sign || (one === colon && text.charCodeAt(at + 1) > 32)
 }
 /** The digits that a program added to a word: the number of a note. */
 function digitsAtEnd(text: string, start: number, end: number): number {
-  let digits = 0
+  if (!isDigit(text.charCodeAt(end - 1))) return 0
+  let digits = 1
   while (digits < 4 && isDigit(text.charCodeAt(end - 1 - digits))) digits++
-  return digits > 0 && digits < 4 && end - start > digits + 1 && !hasDigit(text, start, end - digits) ? digits : 0
+  return digits < 4 && end - start > digits + 1 && !hasDigit(text, start, end - digits) ? digits : 0
 }
 function hasDigit(text: string, start: number, end: number): boolean {
   for (let at = start; at < end; at++) if (isDigit(text.charCodeAt(at))) return true
@@ -144,56 +154,53 @@ function isFirstInLine(text: string, start: number): boolean {
 }
 
 interface Chain {
-  start: number
+  first: number
   last: number
-  /** The offset of the last occurrence. */
-  end: number
   count: number
 }
 /** The parts of a text in which a word beside a sign is repeated at short distances. In order, without overlaps. */
 function repetitionsIn(text: string): Span[] {
   const chains = new Map<number, Chain>()
   const found: Span[] = []
-  /** The offsets of the words before. */
-  const leads = new Int32Array(2 * leadingWords)
-  const close = ({ start, end, count }: Chain) => {
-    if (count >= leastRepeated) found.push({ start, end: endOfWords(text, end) })
+  const close = ({ first, last, count }: Chain) => {
+    if (count >= leastRepeated) found.push({ start: startOfWords(text, first), end: endOfWords(text, last) })
   }
-  const note = (word: number, number: number) => {
+  /** Notes a word. Beside an equal one, it is no further occurrence: numbers of a time, or of a table. */
+  const note = (word: number, former: number): number => {
     const hash = hashOf(text, word, endOfWord(text, word, text.length))
     const chain = chains.get(hash)
-    if (chain && number - chain.last <= mostWords && word - chain.end <= mostCharacters) {
-      // Numbers beside each other are one occurrence: those of a time, or of a table.
-      if (number - chain.last > 1) chain.count++
-      chain.last = number
-      chain.end = word
+    if (chain && word - chain.last <= mostCharacters) {
+      if (hash !== former) chain.count++
+      chain.last = word
     } else {
       if (chain) close(chain)
-      const start = number >= leadingWords ? (leads[(number - leadingWords) % leads.length] ?? 0) : 0
-      chains.set(hash, { start, last: number, end: word, count: 1 })
+      chains.set(hash, { first: word, last: word, count: 1 })
     }
+    return hash
   }
-  let [number, last, isNoted, hasSign] = [0, -1, true, true]
-  for (let at = 0; at < text.length; ) {
-    if (isWord[text.charCodeAt(at)] !== 1) {
-      hasSign ||= isSign(text, at)
-      at++
+  let [noted, hash] = [-1, 0]
+  const noteAt = (word: number, isNext: boolean) => {
+    if (word !== noted) hash = note(word, isNext ? hash : 0)
+    noted = word
+  }
+  if (text.length > 0 && isWordAt(text, 0)) noteAt(0, false)
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at)
+    if (unit < 128 ? isPlain[unit] === 1 : classes[unit] !== sign && classes[unit] !== colon) continue
+    if (isDigit(unit)) {
+      if (at === 0 || !isWordAt(text, at - 1) || isDigit(text.charCodeAt(at - 1))) continue
+      let end = at + 1
+      while (isDigit(text.charCodeAt(end))) end++
+      if (!isWordAt(text, end)) noteAt(at, false)
+      at = end - 1
       continue
     }
-    if (hasSign && !isNoted) note(last, number - 1)
-    if (hasSign) note(at, number)
-    const end = endOfWord(text, at, text.length)
-    const digits = digitsAtEnd(text, at, end)
-    leads[number % leads.length] = at
-    if (digits > 0) {
-      leads[++number % leads.length] = at
-      note(end - digits, number)
-    }
-    isNoted = hasSign
-    hasSign = false
-    last = at
-    number++
-    at = end
+    if (!isSign(text, at)) continue
+    const before = startOfWordBefore(text, at, noted)
+    if (before >= 0) noteAt(before, false)
+    while (at < text.length && !isWordAt(text, at)) at++
+    if (at < text.length) noteAt(at, before >= 0)
+    at--
   }
   for (const chain of chains.values()) close(chain)
   found.sort((one, other) => one.start - other.start)
@@ -205,12 +212,30 @@ function repetitionsIn(text: string): Span[] {
   }
   return merged
 }
+/** The start of the last word before a sign, not before an offset; -1 without one. */
+function startOfWordBefore(text: string, sign: number, least: number): number {
+  let start = sign
+  while (start > least && !isWordAt(text, start - 1)) start--
+  const end = start
+  while (start > Math.max(least, end - longestWord - 1) && isWordAt(text, start - 1)) start--
+  return start === end ? -1 : start
+}
+/** The start of the words that may belong to a run before an offset. */
+function startOfWords(text: string, end: number): number {
+  let start = end
+  for (let count = 0; count < leadingWords && start > 0; count++) {
+    const most = Math.max(0, start - longestWord)
+    while (start > most && !isWordAt(text, start - 1)) start--
+    while (start > most && isWordAt(text, start - 1)) start--
+  }
+  return start
+}
 /** The end of the words that may belong to a run after an offset. */
 function endOfWords(text: string, start: number): number {
   let end = start
   for (let count = 0; count <= mostWords && end < text.length; count++) {
     end = endOfWord(text, end, text.length)
-    while (end < text.length && isWord[text.charCodeAt(end)] !== 1) end++
+    while (end < text.length && !isWordAt(text, end)) end++
   }
   return end
 }
