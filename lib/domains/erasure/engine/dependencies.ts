@@ -79,7 +79,7 @@ export interface RunFingerprints {
     now: Date,
     visit: (text: string) => void,
     visitName: (name: string) => void,
-    visitOther: (text: string, of: { writtenAt: Date; project: string }) => void,
+    visitOther: (text: string, of: { writtenAt: Date; storedAt: Date; project: string }) => void,
   ): Promise<void>
 }
 

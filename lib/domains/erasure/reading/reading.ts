@@ -185,12 +185,15 @@ async function readPage(source: Readable, cursor: string | null, { all }: WordsO
 interface Explained {
   /** The runs of its erasure that texts of others explain. */
   by(receiptId: string): ReadonlySet<number>
-  /** The runs that only assistants in other projects also wrote, after the oldest erased text: they may quote it, or say the same. */
+  /**
+   * The runs that only assistants also wrote, who may quote the oldest erased text or say the same: in other projects after it, or in any project if
+   * they wrote before it only by the date that a client stated.
+   */
   doubtful(receiptId: string): ReadonlySet<number>
 }
 
-/** The project and the time of each text of an assistant with a run. */
-type MachineTexts = Map<number, { project: string; at: number }[]>
+/** For each run in texts of assistants: their projects, and there the first time that a client stated and at which we stored one. */
+type MachineTexts = Map<number, { project: string; at: number; storedAt: number }[]>
 
 function explainedBy(persons: ReadonlySet<number>, machines: MachineTexts, of: WordsOfReading['of']): Explained {
   const known = new Map<string, { by: Set<number>; doubtful: Set<number> }>()
@@ -201,8 +204,9 @@ function explainedBy(persons: ReadonlySet<number>, machines: MachineTexts, of: W
     const { since, projects = [] } = of.get(receiptId) ?? {}
     const first = since?.getTime() ?? Number.POSITIVE_INFINITY
     for (const [run, texts] of machines)
-      if (texts.some(({ at }) => at < first)) sets.by.add(run)
-      else if (!persons.has(run) && texts.some(({ project }) => !projects.includes(project))) sets.doubtful.add(run)
+      if (texts.some(({ storedAt }) => storedAt < first)) sets.by.add(run)
+      else if (!persons.has(run) && texts.some(({ project, at }) => at < first || !projects.includes(project)))
+        sets.doubtful.add(run)
     return sets
   }
   return { by: (receiptId) => ofReceipt(receiptId).by, doubtful: (receiptId) => ofReceipt(receiptId).doubtful }
@@ -226,13 +230,16 @@ function explanations({ words, now }: ReadingDeps, { all, of }: WordsOfReading) 
       (name) => {
         for (const run of all.namesIn(name)) persons.add(run)
       },
-      (text, { writtenAt, project }) => {
+      (text, { writtenAt, storedAt, project }) => {
         for (const run of all.wordsIn(text)) {
           const texts = machines.get(run) ?? []
           machines.set(run, texts)
           const known = texts.find((one) => one.project === project)
-          if (known) known.at = Math.min(known.at, writtenAt.getTime())
-          else texts.push({ project, at: writtenAt.getTime() })
+          const [at, stored] = [writtenAt.getTime(), storedAt.getTime()]
+          if (known) {
+            known.at = Math.min(known.at, at)
+            known.storedAt = Math.min(known.storedAt, stored)
+          } else texts.push({ project, at, storedAt: stored })
         }
       },
     )

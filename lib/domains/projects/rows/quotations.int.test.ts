@@ -88,6 +88,18 @@ it('erasure keeps the words of an older message of an assistant, which a person 
   expect(receipt.remaining_mentions).toEqual([{ store: 'postgresql', kind: 'message', field: 'content', count: 1 }])
 })
 
+it('erasure cuts an answer that states an older time than the question that it quotes', async () => {
+  const { project, conversation, answer } = await talk()
+  const earlier = await answer('assistant', rest)
+  const question = await madeMessage(test, conversation, project.agent, { content: `You wrote: ${rest} But ${said}` })
+  const created_at = new Date(test.clock.now().getTime() - 2_000).toISOString()
+  const body = { content: `As you wrote: ${said}\n${rest}`, role: 'assistant', created_at }
+  const late = await madeMessage(test, conversation, project.agent, body)
+  await eraseWholeProject(test, question.path, project.owner)
+  expect(await contentOf(earlier.id)).toBe(rest)
+  expect(await contentOf(late.id)).not.toContain('heron')
+})
+
 it("erasure removes a person's words from the keys and references that were reported for others, and nothing else", async () => {
   const { project, conversation, message } = await talk()
   const other = await madeMessage(test, conversation, await madeMember(test, project), { content: rest })
@@ -228,6 +240,24 @@ describe('quotations in other projects', () => {
     expect(await contentOf(original.id)).toBe(text)
     expect(await contentOf(repeated.id)).toBe(`As I said: ${text}`)
     expect(await lineOf(receiptId)).toMatchObject({ erased: 0, left: 0 })
+  })
+
+  it('are not explained by what an assistant wrote later with an older date', async () => {
+    const text = sentence('dated')
+    const { owner } = await newProject(await signedIn(test))
+    const [erasing, other] = [await newProject(owner), await newProject(owner)]
+    const message = await madeMessage(test, await madeConversation(test, erasing), owner, { content: text })
+    test.clock.advance(1_000)
+    const dated = await madeMessage(test, await madeConversation(test, other), other.agent, {
+      content: `You wrote: ${text}`,
+      role: 'assistant',
+      created_at: '2000-01-01T00:00:00Z',
+    })
+    const receiptId = await eraseWholeProject(test, message.path, owner)
+    expect(await read()).toBe('completed')
+    expect(await contentOf(dated.id)).toContain(text)
+    expect(await lineOf(receiptId)).toMatchObject({ erased: 0, left: 1 })
+    expect(await placesOf(receiptId)).toEqual([[`messages:${dated.id}`, 'owned']])
   })
 
   it('are cut from edited and late messages and artifacts in the own project by a complete reading, which lists titles', async () => {

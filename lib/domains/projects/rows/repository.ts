@@ -213,6 +213,8 @@ export const reportedPointers = statement('projects.reported-pointers', {
       AND store IN ('cache', 'objects', 'outside') ORDER BY id LIMIT ${maxReportedPointers}`,
 })
 
+/** SQL: whether a message is later than the oldest erased one, by its time or by the order in which we stored both. Clients state times. */
+const isLaterMessage = '(x.created_at >= $since OR x.ordinal > $ordinal)'
 /** Maximum number of messages that {@link machineMessages} returns. */
 export const maxMachineMessages = 500
 const joinContainers = 'JOIN conversations c ON c.id = x.conversation_id JOIN projects p ON p.id = x.project_id'
@@ -220,7 +222,7 @@ const isFree = `${projectHoldSql} IS NULL AND ${staysSql('x', 'c.erasing_since I
 
 /** Messages of assistants, tools and system prompts after an id, except those that are being erased or under legal hold. */
 export const machineMessages = statement('projects.machine-messages', {
-  takes: { project: 'text', after: 'text', since: 'timestamptz', now: 'timestamptz' },
+  takes: { project: 'text', after: 'text', since: 'timestamptz', ordinal: 'float8?', now: 'timestamptz' },
   returns: { id: 'text', content: 'text', edits: 'text[]', contents: 'text[]', files: 'text[]', names: 'text[]' },
   isPrepared: true,
   sql: `WITH ${projectHoldsSql('$now')}
@@ -229,7 +231,7 @@ export const machineMessages = statement('projects.machine-messages', {
       ARRAY(SELECT a.id FROM attachments a WHERE a.message_id = x.id ORDER BY a.id) AS files,
       ARRAY(SELECT a.name FROM attachments a WHERE a.message_id = x.id ORDER BY a.id) AS names
     FROM messages x ${joinContainers} ${joinProjectHolds('x')}
-    WHERE x.project_id = $project AND x.id > $after AND x.created_at >= $since AND NOT ${isByPersonSql.messages} AND ${isFree}
+    WHERE x.project_id = $project AND x.id > $after AND ${isLaterMessage} AND NOT ${isByPersonSql.messages} AND ${isFree}
     ORDER BY x.id LIMIT ${maxMachineMessages}`,
 })
 
@@ -296,18 +298,21 @@ export const quotingRecords = statement('projects.quoting-records', {
 })
 
 /** The kinds of records that every erasure changes in its projects, and the time since which it searches them. */
-const searchedKinds = { messages: 'x.created_at', references: 'x.at' } as const
+const searchedKinds = {
+  messages: isLaterMessage,
+  references: '(x.at >= $since OR $ordinal < 0)',
+} as const
 export type SearchedKind = keyof typeof searchedKinds
 /** A page of the records of a project that verification searches, after an id, except those under legal hold. */
 export const quotingRecordsWithin = statement('projects.quoting-records-within', {
-  takes: { project: 'text', after: 'text', since: 'timestamptz', now: 'timestamptz' },
+  takes: { project: 'text', after: 'text', since: 'timestamptz', ordinal: 'float8?', now: 'timestamptz' },
   returns: { id: 'text', texts: 'text[]' },
   isPrepared: true,
   variants: ['messages', 'references'],
   sql: (
     kind: SearchedKind,
   ) => `WITH ${projectHoldsSql('$now')}, records AS (SELECT x.id, ${quotingSql[kind].columns} FROM ${quotingSql[kind].from}
-      WHERE x.project_id = $project AND x.id > $after AND ${searchedKinds[kind]} >= $since AND ${quotingSql[kind].where} AND ${holdOf[kind]} IS NULL)
+      WHERE x.project_id = $project AND x.id > $after AND ${searchedKinds[kind]} AND ${quotingSql[kind].where} AND ${holdOf[kind]} IS NULL)
     SELECT id, texts FROM records ORDER BY id LIMIT ${maxQuoting[kind]}`,
 })
 

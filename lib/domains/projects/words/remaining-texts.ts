@@ -15,7 +15,10 @@ export interface RemainingText {
   id: string
   /** Whether a person wrote it. Texts of assistants and tools explain no words, because they quote. */
   isByPerson: boolean
+  /** As the client stated it. */
   createdAt: Date
+  /** When we stored the first text, at the latest. */
+  storedAt: Date
   texts: string[]
 }
 
@@ -32,9 +35,9 @@ export async function* remainingTexts(
   for (const table of ['messages', 'documents'] as const)
     for (let after = ''; ; ) {
       const rows = await remainingAfter(tx, { project, after, now }, table)
-      for (const { id, is_by_person: isByPerson, created_at: createdAt, texts } of rows)
+      for (const { id, is_by_person: isByPerson, created_at: createdAt, stored_at: storedAt, texts } of rows)
         if (!erasedIds.has(id))
-          yield { kind: table === 'messages' ? 'message' : 'document', id, isByPerson, createdAt, texts }
+          yield { kind: table === 'messages' ? 'message' : 'document', id, isByPerson, createdAt, storedAt, texts }
       const last = rows.at(-1)
       if (last === undefined || rows.length < maxRemaining[table]) break
       after = last.id

@@ -47,8 +47,13 @@ export const isByPersonSql: Record<AuthoredTable, string> = {
   messages: `(x.role = 'user' OR x.author_kind = 'participant')`,
   documents: `x.kind = 'document'`,
 }
+/** SQL: when we stored the first text at the latest. Clients state `created_at`. */
+const storedAtOf: Record<AuthoredTable, string> = {
+  messages: 'coalesce((SELECT min(e.edited_at) FROM message_edits e WHERE e.message_id = x.id), x.updated_at)',
+  documents: 'x.updated_at',
+}
 const columnsOfText = (table: AuthoredTable): string =>
-  `x.id, ${isByPersonSql[table]} AS is_by_person, x.created_at, ${textsOf[table]} AS texts`
+  `x.id, ${isByPersonSql[table]} AS is_by_person, x.created_at, ${storedAtOf[table]} AS stored_at, ${textsOf[table]} AS texts`
 const remaining = (
   table: AuthoredTable,
   where: string,
@@ -57,10 +62,17 @@ const remaining = (
   SELECT ${columns} FROM ${table} x ${isMarked[table][0]} ${joinProjectHolds('x')}
   WHERE x.project_id = $project AND ${staysSql('x', isMarked[table][1])} AND ${where} ORDER BY x.id LIMIT ${maxRemaining[table]}`
 
+const textColumns = {
+  id: 'text',
+  is_by_person: 'bool',
+  created_at: 'timestamptz',
+  stored_at: 'timestamptz',
+  texts: 'text[]',
+} as const
 /** Remaining messages or documents of a project after an id, with their current and earlier texts. */
 export const remainingAfter = statement('words.remaining-after', {
   takes: { project: 'text', after: 'text', now: 'timestamptz' },
-  returns: { id: 'text', is_by_person: 'bool', created_at: 'timestamptz', texts: 'text[]' },
+  returns: textColumns,
   isPrepared: true,
   variants: ['messages', 'documents'],
   sql: (table: AuthoredTable) => remaining(table, 'x.id > $after'),
@@ -77,7 +89,7 @@ const isContained = (content: string): string =>
  */
 export const remainingWithin = statement('words.remaining-within', {
   takes: { project: 'text', now: 'timestamptz', text: 'text', folded: 'text' },
-  returns: { id: 'text', is_by_person: 'bool', created_at: 'timestamptz', texts: 'text[]' },
+  returns: textColumns,
   isPrepared: true,
   variants: ['messages', 'documents'],
   sql: (table: AuthoredTable) =>

@@ -416,7 +416,7 @@ export function runWords(deps: RunWordsDeps) {
       now: Date,
       visit: (text: string) => void,
       visitName: (name: string) => void,
-      visitOther: (text: string, of: { writtenAt: Date; project: string }) => void,
+      visitOther: (text: string, of: { writtenAt: Date; storedAt: Date; project: string }) => void,
     ): Promise<void> {
       await deps.everyName?.(visitName)
       for (let after = ''; ; ) {
@@ -441,12 +441,12 @@ export function runWords(deps: RunWordsDeps) {
         for (const { id } of page)
           await db.transaction(
             async (tx) => {
-              for await (const { kind, isByPerson, createdAt, texts } of remainingTexts(tx, id, now)) {
+              for await (const { kind, isByPerson, createdAt, storedAt, texts } of remainingTexts(tx, id, now)) {
                 if (isByPerson) for (const text of texts) visit(text)
                 // Of an edited message, its first text has the time of the message.
                 else
                   for (const text of kind === 'message' ? texts.slice(0, 2).slice(-1) : texts)
-                    visitOther(text, { writtenAt: createdAt, project: id })
+                    visitOther(text, { writtenAt: createdAt, storedAt, project: id })
               }
             },
             { longest: longestSearch },
