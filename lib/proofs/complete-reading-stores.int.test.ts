@@ -68,6 +68,22 @@ describe.skipIf(!(await areStoresInstalled()))('a complete reading of connected 
     expect((await lines(receiptId))['graph.episodes']).toMatchObject({ left: 0 })
   })
 
+  it('cuts an equal sentence from an episode in a group of no project, and keeps everything else in it', async () => {
+    const { text, erase } = await say()
+    const [mark, others] = [crypto.randomUUID(), sentence()]
+    await cypher(
+      `CREATE (e:Episodic {uuid: randomUUID(), mark: $mark, group_id: $group, name: 'chat', source: 'message', source_description: 'chat',
+         content: $both, entity_edges: [], created_at: datetime(), valid_at: datetime()})`,
+      { mark, group: `company-${mark}`, both: `Otto: ${others}\nLena: ${text}` },
+    )
+    const receiptId = await erase()
+    expect(await read()).toBe('completed')
+    const left = (await graphTexts(mark)).join('\n')
+    expect(left).toContain(others.slice(0, 40))
+    expect(left).not.toContain(text.slice(0, 40))
+    expect((await lines(receiptId))['graph.episodes']).toMatchObject({ left: 0 })
+  })
+
   it('erases words from keys of every type in the key space, and counts keys outside it as left', async () => {
     const { text, erase } = await say()
     const others = sentence()

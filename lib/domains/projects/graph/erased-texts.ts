@@ -173,9 +173,12 @@ async function makeErasedTexts(
 ): Promise<ErasedTexts> {
   const erasedIds = await idsInScope(scope, group, first)
   let remaining: RemainingTexts | undefined
+  /** The group belongs to no project, so nothing says what other people wrote in it. */
+  let isOfNobody = false
   const load = async (tx: Transaction): Promise<RemainingTexts> => {
     if (remaining) return remaining
     const project = await tx.project.findUnique({ where: { groupId: group }, select: { id: true } })
+    isOfNobody = project === null
     remaining = project ? await readRemainingTexts(tx, project.id, words, now, erasedIds) : nothingRemains
     return remaining
   }
@@ -271,6 +274,11 @@ async function makeErasedTexts(
           words,
           rest.explained,
         )
+        if (decided.decision === 'deleted' && !isNamed && isOfNobody) {
+          const rest = cutFrom(content, mergeSpans(unexplained(content)))
+          if (rest !== null && unexplained(rest).length === 0)
+            return { decision: 'cut', text: editText(rest, namesOfNobody, redacted) ?? '' }
+        }
         if (decided.decision !== 'cut') return decided
         return { decision: 'cut', text: editText(decided.text, namesOfNobody, redacted) ?? '' }
       }
