@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { searchStringsOf } from '#lib/stores/cache/search-strings.ts'
 import { sampleSeed } from '#lib/testing/sampling.ts'
-import { type LivingRecord, sharedRecordsOf, withoutErasedRecords } from './shared-records.ts'
+import { idsToRead, type LivingRecord, sharedRecordsOf, withoutErasedRecords } from './shared-records.ts'
 
 const idOf = (kind: string, n: number): string => `${kind}_${String(n).padStart(22, 'A')}`
 const project = idOf('prj', 1)
@@ -201,6 +201,8 @@ describe('withoutErasedRecords returns undefined', () => {
     ['a property occurs twice', `[${json(own)},{"id":"${livingIds[0]}","text":"ill","text":${json(livingText(0))}}]`],
     ['a property of a removed record occurs twice', `[{"id":"${livingIds[1]}","id":"${erasedIds[0]}"},${json(their)}]`],
     ['a name in the record occurs twice', `{"messages":[],"messages":[${json(own)},${json(their)}]}`],
+    ['a line is not complete', `${json(own)}\n${json(their)}\n{"id":"ill"`],
+    ['a name around the list occurs twice', `{"v":1,"v":1,"messages":[${json(own)},${json(their)}]}`],
     ['a line is not JSON', `${json(own)}\n${json(their)}\nRosalind is ill`],
     ['a line is a text', `${json(own)}\n${json(their)}\n"ill"`],
     ['text follows', `[${json(own)},${json(their)}] Rosalind is ill`],
@@ -210,6 +212,23 @@ describe('withoutErasedRecords returns undefined', () => {
   ])('if %s', (_, text) => {
     expect(rest(text)).toBeUndefined()
   })
+})
+
+const many = (n: number): string[] => Array.from({ length: n }, (_, at) => `{"id":"a${at}","source":"b${at}"}`)
+it.each([
+  ['a list of 2,001 records', `[${many(2_001).join(',')}]`],
+  ['2,001 lines', many(2_001).join('\n')],
+  ['a million and one characters', `[{"id":"${'a'.repeat(1_000_001 - 11)}"}]`],
+  ['a name with a zero byte', json({ a: {}, 'b\0': {} })],
+])('sharedRecordsOf returns undefined for %s', (_, text) => {
+  expect(sharedRecordsOf(text)).toBeUndefined()
+})
+it('idsToRead returns undefined for more than 2,000 ids', () => {
+  const idsOf = (n: number) => {
+    const shared = sharedRecordsOf(`[${many(n).join(',')}]`)
+    return shared && idsToRead(shared, new Set())?.length
+  }
+  expect([idsOf(1_000), idsOf(1_001)]).toEqual([2_000, undefined])
 })
 
 it('sharedRecordsOf reads every text that JSON.parse reads, and no other', () => {
