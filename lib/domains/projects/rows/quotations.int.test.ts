@@ -90,14 +90,16 @@ it('erasure keeps the words of an older message of an assistant, which a person 
 
 it('erasure cuts an answer that states an older time than the question that it quotes', async () => {
   const { project, conversation, answer } = await talk()
+  const asked = 'My uncle in room ten keeps two storks in the garden shed.'
   const earlier = await answer('assistant', rest)
-  const question = await madeMessage(test, conversation, project.agent, { content: `You wrote: ${rest} But ${said}` })
-  const created_at = new Date(test.clock.now().getTime() - 2_000).toISOString()
-  const body = { content: `As you wrote: ${said}\n${rest}`, role: 'assistant', created_at }
+  test.clock.advance(3_000)
+  const question = await madeMessage(test, conversation, project.agent, { content: `You wrote: ${rest} But ${asked}` })
+  const created_at = new Date(test.clock.now().getTime() - 1_000).toISOString()
+  const body = { content: `As you wrote: ${asked}`, role: 'assistant', created_at }
   const late = await madeMessage(test, conversation, project.agent, body)
   await eraseWholeProject(test, question.path, project.owner)
   expect(await contentOf(earlier.id)).toBe(rest)
-  expect(await contentOf(late.id)).not.toContain('heron')
+  expect(await contentOf(late.id)).not.toContain('storks')
 })
 
 it("erasure removes a person's words from the keys and references that were reported for others, and nothing else", async () => {
