@@ -291,7 +291,7 @@ const REPORTED =
   /(?:\b(?:if|when|whenever)\s+[^.!?\n]{1,60}\bsays?\s+to\s+|\b(?:tells|told|telling|asks|asked|asking|instructs|instructed|instructing|orders|ordered|ordering|tries|tried|trying|attempts?|attempted|attempting|wants|wanted|claims|tricks|tricked|tricking|convinces|convincing|persuades|causes|causing|forces|makes|manipulates|requests?|instructions?|commands?|ways?)\s+(?:(?:you|it|them|us|the|a|an|any|its|llms?|models?|agents?|assistants?|ai|claude|chatgpt|system|reader|users?)\s+){0,4}(?:to\s+|into\s+)?|\b(?:that|which|who|they|it|models?|agents?|llms?|users?|people|attackers?|documents?|pages?)\s+(?:(?:can|may|might|could|would|will|often|sometimes|simply|also|then|always|try to|tries to)\s+){0,3}(?:(?:tell|ask|instruct|order|trick|convince|persuade|cause|force|make|manipulate|get|command)\s+(?:(?:you|it|them|us|the|a|an|any|its|llms?|models?|agents?|assistants?|ai|claude|chatgpt|system|reader)\s+){1,4}(?:to\s+|into\s+)?)?)$/
 /** "CSS rules below override the rules above": rules of a program, not what a model was given. */
 const RULES_BELOW =
-  /(?:^|[.!?]\s+)\s*(?:the\s+)?(?:css|sass|eslint|stylelint|lint|firewall|routing|iptables|nginx|apache|git|gitignore|cors)\s+rules?\s+(?:below|further\s+down)\s+$/
+  /(?:^\s*|[.!?]\s+)(?:the\s+)?(?:css|sass|eslint|stylelint|lint|firewall|routing|iptables|nginx|apache|git|gitignore|cors)\s+rules?\s+(?:below|further\s+down)\s+$/
 const OVERRIDES_RULES = /^overrides?\s+(?:the\s+)?(?:rules?\s+above|(?:previous|earlier)\s+rules?)$/
 const FIRST_PERSON = /\b(?:i|we)(?:'m|'re|'ve|\s+am|\s+are|\s+have)?\s+(?:\w+\s+){0,4}$/
 const NEGATED =
