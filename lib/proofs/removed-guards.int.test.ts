@@ -100,6 +100,25 @@ const guards: Record<string, Guard> = {
     without: "if (row.account_id === '')",
     attack: [takeover, 'cannot be prepared by the agent of a member'],
   },
+  'claims with an address that the claimer confirmed': {
+    file: 'lib/domains/projects/participants/service.ts',
+    source: 'row.email_by !== null &&',
+    without: "row.email_by === '' &&",
+    attack: [takeover, 'cannot be claimed by them'],
+  },
+  'links that an admin saw': {
+    file: 'lib/domains/privacy-requests/filing/links.ts',
+    source: 'usedAt: null, shownAt: null,',
+    without: 'usedAt: null,',
+    attack: ['lib/domains/privacy-requests/filing/links.int.test.ts', 'verifies no request, cancels none'],
+  },
+  'status links that an admin saw': {
+    file: 'lib/domains/privacy-requests/form/service.ts',
+    source:
+      "if (link.shownAt !== null)\n      throw new Problem(\n        'wrong_state',\n        'This link cannot withdraw",
+    without: "if (row.id === '')\n      throw new Problem(\n        'wrong_state',\n        'This link cannot withdraw",
+    attack: ['lib/domains/privacy-requests/filing/links.int.test.ts', 'withdraws no request from the form'],
+  },
   'confirmations of former admins': {
     file: 'lib/domains/privacy-requests/execution/execution.ts',
     source: 'if (!(await isConfirmationInForce(deps, work, row))) return withdrawConfirmation(deps, work, row)',

@@ -132,7 +132,7 @@ CREATE TRIGGER a_preserve_held BEFORE DELETE OR UPDATE ON project_members FOR EA
 CREATE TRIGGER project_members_refuse_fenced AFTER INSERT ON project_members REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION refuse_fenced_member();
 
 -- project_participants
-CREATE TRIGGER a_preserve_held BEFORE DELETE OR UPDATE ON project_participants FOR EACH ROW EXECUTE FUNCTION preserve_held_version('{}', '{created_by,email_confirmed,restricted_at,restricted_for,updated_at}');
+CREATE TRIGGER a_preserve_held BEFORE DELETE OR UPDATE ON project_participants FOR EACH ROW EXECUTE FUNCTION preserve_held_version('{email_by}', '{created_by,email_confirmed,restricted_at,restricted_for,updated_at}');
 CREATE TRIGGER project_participants_count_deleted AFTER DELETE ON project_participants REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION count_deleted_project_participants();
 CREATE TRIGGER project_participants_count_stored AFTER INSERT ON project_participants REFERENCING NEW TABLE AS fresh FOR EACH STATEMENT EXECUTE FUNCTION count_stored_project_participants();
 CREATE TRIGGER project_participants_note_name_since BEFORE INSERT OR UPDATE ON project_participants FOR EACH ROW EXECUTE FUNCTION note_name_since();

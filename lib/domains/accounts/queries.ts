@@ -1,3 +1,4 @@
+import { storedForms } from '#lib/kernel/address-forms.ts'
 import type { Actor, Transaction } from '#lib/kernel/context.ts'
 import { namePatterns } from '#lib/kernel/name-search.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
@@ -213,17 +214,23 @@ export const accountDirectory = {
 
   /** Returns the account that uses the address, whatever its case. Invitations that nobody accepted do not count. */
   async withAddress(tx: Transaction, email: string): Promise<DirectoryAccount | undefined> {
-    const record = await tx.account.findUnique({ where: { email: normaliseEmail(email) }, select: known })
+    const record =
+      (await tx.account.findUnique({ where: { email: normaliseEmail(email) }, select: known })) ??
+      (await tx.account.findFirst({
+        where: { email: { in: storedForms(email) } },
+        select: known,
+        orderBy: { createdAt: 'asc' },
+      }))
     return record ? shown(record) : undefined
   },
 
   /** Like `withAddress`, but an open invitation to the address counts too. */
   async byEmail(tx: Transaction, email: string): Promise<DirectoryAccount | undefined> {
-    const address = normaliseEmail(email)
-    const record =
-      (await tx.account.findUnique({ where: { email: address }, select: known })) ??
-      // No account has the address yet; an invitation to it is open.
-      (await tx.account.findFirst({ where: { invitedEmail: address }, select: known, orderBy: { createdAt: 'desc' } }))
+    const found = await accountDirectory.withAddress(tx, email)
+    if (found) return found
+    // No account has the address yet; an invitation to it is open.
+    const where = { invitedEmail: { in: storedForms(email) } }
+    const record = await tx.account.findFirst({ where, select: known, orderBy: { createdAt: 'desc' } })
     return record ? shown(record) : undefined
   },
 

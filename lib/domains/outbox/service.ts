@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import { accountDirectory } from '#lib/domains/accounts/queries.ts'
 import { type StoredJobRun, storedJobRuns } from '#lib/jobs/stored-job-runs.ts'
+import { isSameAddress } from '#lib/kernel/address-forms.ts'
 import { requireRecentPassword } from '#lib/kernel/authorise.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { notOurCursor, pageOf, parseCursor } from '#lib/kernel/pages.ts'
@@ -8,12 +9,7 @@ import { Problem } from '#lib/kernel/problem.ts'
 import { read } from '#lib/kernel/use-case.ts'
 import { emailContent } from '#lib/stores/mail/email-content.ts'
 import type { MailPort } from '#lib/stores/mail/mail.ts'
-import {
-  comparableAddress,
-  type EmailOutboxFolder,
-  type ListedEmail,
-  outboxRetention,
-} from '#lib/stores/mail/outbox-folder.ts'
+import { type EmailOutboxFolder, type ListedEmail, outboxRetention } from '#lib/stores/mail/outbox-folder.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { type EmailView, listOutboxEmails, readOutboxEmail, sendTest } from './contract.ts'
 
@@ -87,7 +83,7 @@ const secretIn = (one: string): string[] => {
 }
 /** Returns true when the account received the email. An email about an account can go to any other address. */
 const isReceivedBy = (account: MarkedAccount, to: string): boolean =>
-  account.verifiedEmail !== null && comparableAddress(account.verifiedEmail) === comparableAddress(to)
+  account.verifiedEmail !== null && isSameAddress(account.verifiedEmail, to)
 
 /** The id of an email is its file name without the extension. */
 const idOf = (name: string): string => name.replace(/\.eml$/, '')

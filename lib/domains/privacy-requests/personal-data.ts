@@ -21,7 +21,7 @@ import {
   requestsAbout,
   requestsNaming,
 } from './repository.ts'
-import { formHash, lockedRequest, requestSubjectHash, settle, systemWork } from './requests.ts'
+import { addressHashes, lockedRequest, requestSubjectHash, settle, systemWork } from './requests.ts'
 import { retainedUntil } from './rules.ts'
 
 const nobody: Subject = { account: null, agents: [] }
@@ -45,14 +45,14 @@ interface AddressPort {
   /** Returns the email address of the account; undefined when the account does not exist. */
   addressOf(accountId: string, tx?: Transaction): Promise<string | undefined>
 }
-/** The keyed hash of the subject's address, by which its requests from the form are found. */
+/** The keyed hashes of the subject's address, by which its requests from the form are found. */
 export async function addressesOf(
   { subjectKey, addressOf }: Pick<PrivacyDeps, 'subjectKey'> & AddressPort,
   account: string | null,
   tx?: Transaction,
 ): Promise<string[]> {
   const email = account === null ? undefined : await addressOf(account, tx)
-  return email === undefined ? [] : [formHash(subjectKey(), 'address', email)]
+  return email === undefined ? [] : addressHashes(subjectKey(), email)
 }
 
 /**

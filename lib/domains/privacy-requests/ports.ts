@@ -110,6 +110,8 @@ export interface ParticipantPorts {
     tx: Transaction,
     participantId: string,
     changes: Pick<Changes, 'name' | 'email'>,
+    /** Who asks for the changes, as the audit log names actors. */
+    by: string,
     now: Date,
   ): Promise<string[]>
   /** @throws Problem `forbidden` if the changes would let the caller, or somebody whom only an owner may choose, claim the participation */

@@ -215,7 +215,7 @@ const conditions = {
   channel: 'channel = $channel',
   assignee: 'assigned_to = $assignee',
   unassigned: 'assigned_to IS NULL',
-  q: `(starts_with(id, $q) OR account_id = ANY($accounts) OR address_key = $address
+  q: `(starts_with(id, $q) OR account_id = ANY($accounts) OR address_key = ANY($addresses)
     OR agent_id IN (SELECT a.id FROM agent_names a
       WHERE a.owner_id = ANY($accounts) OR strpos(a.id, $q) > 0 OR strpos(lower(a.name), lower($q)) > 0))`,
   hold: `EXISTS (SELECT FROM privacy_request_parts p WHERE p.request_id = privacy_requests.id
@@ -240,7 +240,7 @@ const filters = {
   q: 'text?',
   accounts: 'text[]?',
   /** The hash of the whole text as the address of a requester from the form. */
-  address: 'text?',
+  addresses: 'text[]',
   hold: 'text?',
   now: 'timestamptz',
 } as const

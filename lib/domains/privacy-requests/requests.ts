@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { z } from 'zod'
 import { enqueue } from '#lib/jobs/queue.ts'
+import { comparableAddress, storedForms } from '#lib/kernel/address-forms.ts'
 import { guardRequestChange } from '#lib/kernel/authorise.ts'
 import type { Context, MutationContext, Transaction } from '#lib/kernel/context.ts'
 import type { Subject } from '#lib/kernel/erasure-scope.ts'
@@ -66,9 +67,14 @@ export const requestSubjectHash = (
   kind: 'account' | 'agent' | 'participant' | 'requester',
   id: string,
 ): string => createHmac('sha256', key).update(`${kind}:${id}`).digest('base64url')
-/** HMAC-SHA256 of an email address or a network of the form, base64url. */
+/** HMAC-SHA256 of an email address, in its comparable form, or of a network of the form; base64url. */
 export const formHash = (key: Uint8Array, kind: 'address' | 'network', value: string): string =>
-  createHmac('sha256', key).update(`form-${kind}:${value.trim().toLowerCase()}`).digest('base64url')
+  createHmac('sha256', key)
+    .update(`form-${kind}:${kind === 'address' ? comparableAddress(value) : value.trim().toLowerCase()}`)
+    .digest('base64url')
+/** The hashes under which requests of the address may be stored: earlier versions hashed addresses as they were entered, in lower case. */
+export const addressHashes = (key: Uint8Array, address: string): string[] =>
+  storedForms(address).map((form) => createHmac('sha256', key).update(`form-address:${form}`).digest('base64url'))
 
 /** Returns the current subject. The agents of a person are fixed only when the fence is raised. */
 export async function requestSubjectOf(tx: Transaction, row: RequestRow, agents: Agents): Promise<Subject> {

@@ -1,4 +1,5 @@
 import { accountDirectory } from '#lib/domains/accounts/queries.ts'
+import { storedForms } from '#lib/kernel/address-forms.ts'
 import type { Actor, Context, Transaction } from '#lib/kernel/context.ts'
 import type { ProjectPart, Subject } from '#lib/kernel/erasure-scope.ts'
 import { namePatterns } from '#lib/kernel/name-search.ts'
@@ -86,7 +87,9 @@ export async function countUnclaimedParticipations(
   const email = await accountDirectory.verifiedAddressOf(db.prisma, account)
   if (email === undefined) return { confirmed: 0, others: 0 }
   const count = (emailConfirmed: boolean) =>
-    db.prisma.projectParticipant.count({ where: { email, emailConfirmed, accountId: null } })
+    db.prisma.projectParticipant.count({
+      where: { email: { in: storedForms(email) }, emailConfirmed, accountId: null },
+    })
   return { confirmed: await count(true), others: await count(false) }
 }
 

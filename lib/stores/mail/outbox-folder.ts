@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
 import { chmod, mkdir, open, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { domainToASCII } from 'node:url'
+import { comparableAddress } from '#lib/kernel/address-forms.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { DataSource } from '#lib/kernel/data-source.ts'
 import { errorCode } from '#lib/kernel/error-code.ts'
@@ -52,13 +52,6 @@ const unlessMissing =
     if (isMissing(error)) return otherwise
     throw error
   }
-
-/** An address in a comparable form: headers write the domain in ASCII. */
-export function comparableAddress(address: string): string {
-  const at = address.lastIndexOf('@')
-  const domain = address.slice(at + 1)
-  return `${address.slice(0, at)}@${domainToASCII(domain) || domain}`.normalize('NFC').toLowerCase()
-}
 
 /** The address in an email's To header (RFC 5322 §3.6.3), with its lines unfolded; undefined if there is none. */
 function recipientOf(head: string): string | undefined {

@@ -294,7 +294,8 @@ export async function rectify(deps: PrivacyDeps, work: RequestWork, row: Request
     await note(work, row, { event: 'rectified', details: { fields: fields.join(',') }, by: 'system' })
   }
   if (row.participantId !== null && changes) {
-    const fields = await deps.participants.rectify(work.tx, row.participantId, changes, work.now)
+    const by = work.by === 'system' ? (row.filedBy ?? work.actorId) : work.actorId
+    const fields = await deps.participants.rectify(work.tx, row.participantId, changes, by, work.now)
     await note(work, row, { event: 'rectified', details: { fields: fields.join(',') }, by: 'system' })
   }
   if (email !== undefined && row.accountId !== null) {

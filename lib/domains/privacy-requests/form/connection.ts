@@ -21,8 +21,8 @@ import { unconfirmedForms } from '../queries.ts'
 import { noSuchRequest, replyToAdmin } from '../queue/service.ts'
 import { lockSubject } from '../repository.ts'
 import {
+  addressHashes,
   change,
-  formHash,
   isPseudonymous,
   isUnconnected,
   KindName,
@@ -64,7 +64,7 @@ function requireSameAddress(
   row: RequestRow,
   email: string | null,
 ): void {
-  if (email !== null && formHash(subjectKey(), 'address', email) === row.addressKey) return
+  if (email !== null && row.addressKey !== null && addressHashes(subjectKey(), email).includes(row.addressKey)) return
   throw new Problem(
     'conflict',
     email === null

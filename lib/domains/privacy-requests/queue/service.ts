@@ -17,7 +17,7 @@ import { checkFiling, fileRequestIn, requestLink, verifyRequestIn } from '../fil
 import type { PrivacyDeps, RequestContact } from '../ports.ts'
 import { countQueue, listQueue, type QueueCondition } from '../repository.ts'
 import {
-  formHash,
+  addressHashes,
   kindsOf,
   lockedRequest,
   noRequest,
@@ -236,7 +236,7 @@ async function matching(
     accounts,
     hold: hold ?? null,
     now,
-    address: q === undefined ? null : formHash(subjectKey(), 'address', q),
+    addresses: q === undefined ? [] : addressHashes(subjectKey(), q),
   }
   const [counted] = await countQueue(db, { ...values, max: requestsCountedTo }, conditions)
   const found = await listQueue(

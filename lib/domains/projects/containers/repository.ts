@@ -203,7 +203,7 @@ const references = `
     LEFT JOIN documents y ON v.source_kind = 'document' AND y.id = v.source_id
     WHERE v.told_by = ANY($actors) AND NOT ${isWriter('coalesce(x.author_kind, y.author_kind)', 'coalesce(x.author_id, y.author_id)')}
   UNION ALL SELECT 'participant:' || o.id, o.project_id, o.created_at FROM project_participants o
-    WHERE o.created_by = ANY($actors) AND NOT ${isWriter("'participant'", 'o.id')}
+    WHERE (o.created_by = ANY($actors) OR o.email_by = ANY($actors)) AND NOT ${isWriter("'participant'", 'o.id')}
   UNION ALL SELECT 'written-message:' || m.id, m.project_id, m.created_at FROM messages m
     WHERE m.written_by = ANY($actors) AND NOT ${isTheirs('m')}
   UNION ALL SELECT 'written-document:' || d.id, d.project_id, d.created_at FROM documents d
@@ -253,7 +253,7 @@ const renamings: Record<ReferenceKind, string> = {
   member: `project_members x SET ${renamed('added_by')} WHERE x.project_id IN (SELECT split_part(i, '/', 1) FROM ${itemsOf('member')} AS f(i))
     AND x.project_id || '/' || x.kind || '/' || x.member_id IN ${itemsOf('member')}`,
   pointer: `provenance x SET ${renamed('told_by')} WHERE x.id IN ${itemsOf('pointer')}`,
-  participant: `project_participants x SET ${renamed('created_by')} WHERE x.id IN ${itemsOf('participant')}`,
+  participant: `project_participants x SET ${renamed('created_by')}, ${renamed('email_by')} WHERE x.id IN ${itemsOf('participant')}`,
   'written-message': `messages x SET ${renamed('written_by')} WHERE x.id IN ${itemsOf('written-message')}`,
   'written-document': `documents x SET ${renamed('written_by')} WHERE x.id IN ${itemsOf('written-document')}`,
   edit: `message_edits x SET ${renamed('edited_by')} WHERE x.id IN ${itemsOf('edit')}`,

@@ -1,10 +1,11 @@
+import { storedForms } from '#lib/kernel/address-forms.ts'
 import type { GuardedContext } from '#lib/kernel/authorise.ts'
 import type { Actor, Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import type { Queryable } from '#lib/stores/postgres/statement.ts'
 import { projectReaderOf, seenProject } from '../access.ts'
-import { type IdentityChanges, refuseTakeover } from './authors.ts'
+import { answeringFor, type IdentityChanges, refuseTakeover } from './authors.ts'
 import { mayActForParticipants, noParticipant, participantIn } from './participant-view.ts'
 import { findApplicationMembership } from './repository.ts'
 
@@ -72,7 +73,7 @@ export async function requestedChanges(
 /** Unclaimed participants with this email address, which an application reported, the newest first. */
 export async function participantsByEmail(tx: Transaction, email: string, max: number) {
   const records = await tx.projectParticipant.findMany({
-    where: { email: email.toLowerCase(), accountId: null },
+    where: { email: { in: storedForms(email) }, accountId: null },
     select: { id: true, name: true, project: { select: { id: true, name: true } } },
     orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
     take: max,
@@ -89,14 +90,18 @@ export async function participantsByEmail(tx: Transaction, email: string, max: n
 export const projectOfParticipant = async (tx: Transaction, participantId: string): Promise<string | undefined> =>
   (await tx.projectParticipant.findUnique({ where: { id: participantId }, select: { projectId: true } }))?.projectId
 
-/** Corrects the reported name or email address of an unclaimed participant. Returns the names of the changed fields. */
+/** Corrects the reported name or email address of an unclaimed participant, for an actor. Returns the names of the changed fields. */
 export async function rectifyParticipant(
   tx: Transaction,
   participantId: string,
   { name, email }: { name?: string | undefined; email?: string | undefined },
+  by: string,
   now: Date,
 ): Promise<string[]> {
-  const data = { ...(name !== undefined && { name }), ...(email !== undefined && { email, emailConfirmed: true }) }
+  const data = {
+    ...(name !== undefined && { name }),
+    ...(email !== undefined && { email, emailConfirmed: true, emailBy: await answeringFor(tx, by) }),
+  }
   const { count } = await tx.projectParticipant.updateMany({
     where: { id: participantId, accountId: null },
     data: { ...data, updatedAt: now },

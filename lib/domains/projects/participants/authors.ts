@@ -1,4 +1,5 @@
 import { accountDirectory } from '#lib/domains/accounts/queries.ts'
+import { isSameAddress } from '#lib/kernel/address-forms.ts'
 import { consulted, type GuardedContext, guardApplication, requireRecentPassword } from '#lib/kernel/authorise.ts'
 import type { Actor, Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
@@ -57,6 +58,16 @@ async function responsiblePerson(tx: Transaction, { accountId, id }: Pick<Actor,
 }
 
 /**
+ * Who answers for an address that the actor adds or confirms, as the audit log names actors: the person, the owner of the agent, or an agent
+ * without an owner.
+ */
+export async function answeringFor(tx: Transaction, actorId: string): Promise<string> {
+  if (actorId.startsWith('user:')) return actorId
+  const [row] = await ownerOfAgent(tx, { agent: actorId })
+  return row?.owner ? `user:${row.owner}` : actorId
+}
+
+/**
  * Nobody assigns a participation to themselves: the holder of its address claims it, and then reads, exports and erases its data.
  * @throws {Problem} `forbidden` for the address or account of the actor, or of the owner of the agent that acts
  */
@@ -68,12 +79,16 @@ async function refuseOwnAddress(
   const account = await responsiblePerson(tx, actor)
   if (account === undefined) return
   const own = typeof email === 'string' ? await accountDirectory.contactOf(tx, account) : undefined
-  if (account_id === account || (own && email?.toLowerCase() === own.email.toLowerCase()))
+  if (account_id === account || (own && typeof email === 'string' && isSameAddress(email, own.email)))
     throw new Problem(
       'forbidden',
       'You cannot assign a participation to yourself. Claim it with your verified email address. If the address is not confirmed, another owner of the project or an admin confirms it. Nothing was changed.',
     )
 }
+
+/** Whether the address is the stored one in any form. */
+export const isStored = ({ email }: Pick<ParticipantRow, 'email'>, given: string | null): boolean =>
+  given === email || (given !== null && email !== null && isSameAddress(given, email))
 
 /** The members of an actor that determine whether an address that it reports can be relied on. */
 type Reporter = Pick<Actor, 'id' | 'accountId' | 'scopes' | 'needsOwner'>
@@ -123,8 +138,8 @@ export async function refuseTakeover(
   if (account_id === null && office !== 'admin')
     throw new Problem('forbidden', 'Only an admin can disconnect an account from a participation. Nothing was changed.')
   const isReset = account_id === null && email === null && row.account_id !== null
-  const isKnown = email === row.email && row.email_confirmed
-  const isAdded = office === 'admin' && (row.email === null || email === row.email)
+  const isKnown = email !== undefined && isStored(row, email) && row.email_confirmed
+  const isAdded = office === 'admin' && (row.email === null || (email !== undefined && isStored(row, email)))
   const isNewAddress = email !== undefined && !isKnown && !isAdded && !isReset
   if ((typeof account_id === 'string' || isNewAddress) && role !== 'owner')
     throw new Problem(
@@ -136,7 +151,7 @@ export async function refuseTakeover(
 
 /** @throws {Problem} `conflict` if the participant has another email address */
 function requireAddress(row: Pick<ParticipantRow, 'email'>, email: string | undefined): void {
-  if (email !== undefined && row.email !== null && row.email !== email)
+  if (email !== undefined && row.email !== null && !isStored(row, email))
     throw new Problem(
       'conflict',
       'This participant has a different email address. Ask an owner of the project to change it (PATCH /api/projects/{id}/participants/{id}), or use another external_id. Nothing was stored.',
@@ -188,7 +203,11 @@ export async function participantFor(
   if (isNewName || isNewEmail)
     await tx.projectParticipant.update({
       where: { id: row.id },
-      data: { ...(isNewName && { name }), ...(isNewEmail && { email, emailConfirmed }), updatedAt: now },
+      data: {
+        ...(isNewName && { name }),
+        ...(isNewEmail && { email, emailConfirmed, emailBy: await answeringFor(tx, actor.id) }),
+        updatedAt: now,
+      },
     })
   return row.id
 }

@@ -102,9 +102,9 @@ export const insertParticipant = statement('projects.insert-participant', {
     VALUES ($id, $project, $externalId, $name, $email, $isConfirmed, $createdBy, $now, $now) ON CONFLICT (project_id, external_id) DO NOTHING`,
 })
 
-/** Participations that the account claimed, and unclaimed ones with this confirmed email address; the newest 1,000. */
+/** Participations that the account claimed, and unclaimed ones with its confirmed email address in any stored form; the newest 1,000. */
 export const participationsOfPerson = statement('projects.participations-of-person', {
-  takes: { account: 'text', email: 'text?' },
+  takes: { account: 'text', emails: 'text[]' },
   returns: {
     id: 'text',
     project: 'text',
@@ -120,7 +120,7 @@ export const participationsOfPerson = statement('projects.participations-of-pers
       (SELECT count(*)::int4 FROM messages m WHERE m.author_kind = 'participant' AND m.author_id = p.id) AS messages,
       (SELECT count(*)::int4 FROM documents d WHERE d.author_kind = 'participant' AND d.author_id = p.id) AS documents
     FROM project_participants p JOIN projects pr ON pr.id = p.project_id
-    WHERE pr.erasing_since IS NULL AND (p.account_id = $account OR (p.account_id IS NULL AND p.email = $email AND p.email_confirmed))
+    WHERE pr.erasing_since IS NULL AND (p.account_id = $account OR (p.account_id IS NULL AND p.email = ANY($emails) AND p.email_confirmed))
     ORDER BY p.created_at DESC, p.id DESC LIMIT 1000`,
 })
 /** The projects that the reader owns with addresses that wait to be confirmed, newest first, and how many: at most 1,001. */
@@ -163,12 +163,13 @@ export const lockParticipation = statement('projects.lock-participation', {
   returns: {
     email: 'text?',
     email_confirmed: 'bool',
+    email_by: 'text?',
     account_id: 'text?',
     claimed_at: 'timestamptz?',
     project_id: 'text',
   },
   isPrepared: true,
-  sql: 'SELECT email, email_confirmed, account_id, claimed_at, project_id FROM project_participants WHERE id = $id FOR NO KEY UPDATE',
+  sql: 'SELECT email, email_confirmed, email_by, account_id, claimed_at, project_id FROM project_participants WHERE id = $id FOR NO KEY UPDATE',
 })
 
 /** Waits for transactions that write on behalf of these participants, or of those that the account claimed. */

@@ -16,6 +16,7 @@ export const ExternalId = z
 export const ParticipantEmail = z
   .string()
   .trim()
+  .normalize('NFC')
   .toLowerCase()
   .pipe(EmailAddress.max(320, 'must have at most 320 characters'))
 

@@ -1,5 +1,6 @@
 import { accountDirectory } from '#lib/domains/accounts/queries.ts'
 import { requestedCopy } from '#lib/domains/privacy-requests/queries.ts'
+import { isSameAddress, storedForms } from '#lib/kernel/address-forms.ts'
 import { consulted, guardApplication, guardExport, requireRecentPassword } from '#lib/kernel/authorise.ts'
 import type { Context, MutationContext } from '#lib/kernel/context.ts'
 import type { Basis, ExportReader, PersonExporter } from '#lib/kernel/exporter.ts'
@@ -13,7 +14,7 @@ import type { ProjectPorts } from '../ports.ts'
 import { findInOrganisation, type SeenProject } from '../repository.ts'
 import { asDownload } from '../rules.ts'
 import { requireApplication } from './acting.ts'
-import { type IdentityChanges, participantFor, refuseTakeover } from './authors.ts'
+import { answeringFor, type IdentityChanges, isStored, participantFor, refuseTakeover } from './authors.ts'
 import {
   claimParticipation,
   editParticipant,
@@ -65,7 +66,7 @@ async function requireConnectable(
 ): Promise<void> {
   if (typeof account_id === 'string' && row.account_id !== null && row.account_id !== account_id)
     throw new Problem('conflict', 'Another account has claimed this participation. Nothing was changed.')
-  if (email !== undefined && email !== row.email && row.account_id !== null && account_id !== null)
+  if (email !== undefined && !isStored(row, email) && row.account_id !== null && account_id !== null)
     throw new Problem(
       'conflict',
       'An account has claimed this participation, so its email address cannot change. Nothing was changed.',
@@ -86,12 +87,17 @@ const edit = () =>
     await refuseTakeover(ctx, project, row, body)
     await requireConnectable(ctx, project, row, body)
     const { name, email, account_id: accountId } = body
+    // A form that sends the stored address together with other changes does not confirm it.
+    const isUnchanged =
+      email !== undefined && isStored(row, email) && row.email_confirmed && Object.keys(body).length > 1
     await tx.projectParticipant.update({
       where: { id },
       data: {
         updatedAt: now,
         ...(name !== undefined && { name }),
         ...(email !== undefined && { email, emailConfirmed: email !== null }),
+        ...(email !== undefined &&
+          !isUnchanged && { emailBy: email === null ? null : await answeringFor(tx, ctx.actor.id) }),
         ...(typeof accountId === 'string' && row.account_id === null && { accountId, claimedAt: now }),
         ...(accountId === null && { accountId, claimedAt: null }),
       },
@@ -245,7 +251,10 @@ const ownParticipations = ({ db }: Pick<ProjectPorts, 'db'>) => ({
   participations: read(listParticipations, async ({ actor }) => {
     const account = actor.accountId ?? ''
     const address = await accountDirectory.verifiedAddressOf(db.prisma, account)
-    const rows = await participationsOfPerson(db, { account, email: address ?? null })
+    const rows = await participationsOfPerson(db, {
+      account,
+      emails: address === undefined ? [] : storedForms(address),
+    })
     return {
       resourceId: account,
       details: { count: rows.length },
@@ -272,7 +281,7 @@ const ownParticipations = ({ db }: Pick<ProjectPorts, 'db'>) => ({
         'Your email address is not verified. Request a link to choose a password and open it, then claim again. Nothing was changed.',
       )
     const [row] = await lockParticipation(tx, { id })
-    if (!row || (row.account_id !== accountId && row.email !== address))
+    if (!row || (row.account_id !== accountId && (row.email === null || !isSameAddress(row.email, address))))
       throw new Problem('not_found', 'No participation with this id has your verified email address.')
     if (row.account_id !== null && row.account_id !== accountId)
       throw new Problem('conflict', 'Another account has claimed this participation. Nothing was changed.')
@@ -280,6 +289,11 @@ const ownParticipations = ({ db }: Pick<ProjectPorts, 'db'>) => ({
       throw new Problem(
         'forbidden',
         'An agent reported this address, and the organization has not confirmed it. Ask another owner of the project or an admin to confirm it (PATCH /api/projects/{id}/participants/{id}), then claim again. Nothing was changed.',
+      )
+    if (row.account_id === null && row.email_by !== null && [actor.id, ...actor.agents].includes(row.email_by))
+      throw new Problem(
+        'forbidden',
+        'You, or your agent, added or confirmed this address, so it does not prove that the participation is yours. Ask another owner of the project or an admin to confirm it (PATCH /api/projects/{id}/participants/{id}), then claim again. Nothing was changed.',
       )
     const claimedAt = row.claimed_at ?? now
     if (row.account_id === null) await tx.projectParticipant.update({ where: { id }, data: { accountId, claimedAt } })

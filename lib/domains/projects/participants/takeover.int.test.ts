@@ -300,6 +300,140 @@ describe('an address that an agent reports', () => {
   })
 })
 
+describe('an address that somebody added or confirmed', () => {
+  const written = async (email: string | null) => {
+    const { id, external } = await stranger(email)
+    const conversation = await madeConversation(kit.test, project)
+    await madeMessage(kit.test, conversation, project.agent, { author: { external_id: external } })
+    return { id, external }
+  }
+  const speaker = () =>
+    issuedAgent(kit.test, ['read', 'write', 'privacy'], { tier: 'enterprise', owner: project.owner }).then(
+      async (agent) => {
+        const body = { kind: 'agent', member_id: agent.id, role: 'owner' }
+        await dataOf(kit.test, 'POST', `${project.path}/members`, project.owner, { body })
+        return agent
+      },
+    )
+  /** Every way to add or confirm the address of a known participant, and the account that answers for it. */
+  const doors = {
+    'an owner who changes it': async (email: string) => {
+      const { id } = await written('before@example.org')
+      return { id, who: project.owner, done: await edit(project.owner, id, { email }) }
+    },
+    'an owner who rectifies it': async (email: string) => {
+      const { id } = await written('before@example.org')
+      return { id, who: project.owner, done: await rectify(project.owner, id, { email }) }
+    },
+    'an admin who adds a missing one': async (email: string) => {
+      const { id } = await written(null)
+      return { id, who: kit.admin, done: await edit(kit.admin, id, { email }) }
+    },
+    'an admin who confirms a reported one': async (email: string) => {
+      const { id, external } = await written(null)
+      const agent = await issuedAgent(kit.test, ['read', 'write'], { owner: await madeMember(kit.test, project) })
+      const body = { kind: 'agent', member_id: agent.id }
+      await dataOf(kit.test, 'POST', `${project.path}/members`, project.owner, { body })
+      await dataOf(kit.test, 'POST', `${project.path}/participants`, agent, { body: { external_id: external, email } })
+      return { id, who: kit.admin, done: await edit(kit.admin, id, { email }) }
+    },
+    'the agent of an owner that changes it': async (email: string) => {
+      const { id } = await written('before@example.org')
+      return { id, who: project.owner, done: await edit(await speaker(), id, { email }) }
+    },
+    'the agent of an owner that adds it': async (email: string) => {
+      const { id, external } = await written(null)
+      const body = { external_id: external, email }
+      const done = await kit.test.fetch('POST', `${project.path}/participants`, { ...(await speaker()), body })
+      return { id, who: project.owner, done }
+    },
+  }
+
+  it.each(Object.entries(doors))(
+    'by %s cannot be claimed by them, until another person confirms it',
+    async (_, door) => {
+      const email = `second-mailbox-${n++}@example.org`
+      await passwordEntered(kit.test, kit.admin)
+      const { id, who, done } = await door(email)
+      expect(done.status, done.text).toBeLessThan(300)
+      const { accountId } = who
+      const before = await addressOf(who)
+      const rename = (address: string) =>
+        kit.test.db.prisma.account.update({
+          where: { id: accountId },
+          data: { email: address, emailVerifiedAt: kit.test.clock.now() },
+        })
+      // The account has the other address only afterwards.
+      await rename(email)
+      const refused = await claim(who, id)
+      expect([refused.status, refused.json.code]).toEqual([403, 'forbidden'])
+      expect(refused.json.detail).toContain('added or confirmed this address')
+      const other = who === kit.admin ? project.owner : kit.admin
+      // The stored address that a form sends with other changes confirms nothing.
+      expect((await edit(other, id, { email, name: 'A stranger' })).status).toBe(200)
+      expect((await claim(who, id)).status).toBe(403)
+      expect((await edit(other, id, { email })).status).toBe(200)
+      expect((await claim(who, id)).status).toBe(200)
+      await rename(before)
+    },
+  )
+})
+
+describe('an address in another form', () => {
+  const forms = [
+    'jö@bücher.example',
+    'jö@xn--bcher-kva.example',
+    'jö@bücher.example'.normalize('NFD'),
+    'JÖ@Bücher.Example',
+  ]
+  const named = async (address: string) => {
+    const person = await signedIn(kit.test)
+    const { accountId: id } = person
+    const data = { email: address, emailVerifiedAt: kit.test.clock.now() }
+    await kit.test.db.prisma.account.update({ where: { id }, data })
+    return person
+  }
+
+  it('is listed and claimed by its holder, and counted as unclaimed before, however it was stored', async () => {
+    const person = await named('jö@bücher.example')
+    for (const form of forms) {
+      const { id } = await stranger()
+      // Rows from before may have any form.
+      await kit.test.db.prisma.projectParticipant.update({ where: { id }, data: { email: form.toLowerCase() } })
+      const listed = await dataOf(kit.test, 'GET', '/api/participations', person)
+      expect([form, listed.map((one: { id: string }) => one.id)]).toEqual([form, expect.arrayContaining([id])])
+      expect([form, (await claim(person, id)).status]).toEqual([form, 200])
+    }
+    for (const { id } of await kit.test.db.prisma.projectParticipant.findMany({
+      where: { accountId: person.accountId },
+    }))
+      await kit.test.db.prisma.projectParticipant.delete({ where: { id } })
+    await kit.test.db.prisma.account.update({
+      where: { id: person.accountId },
+      data: { email: `renamed-${n++}@example.org` },
+    })
+  })
+
+  it('is one’s own, the same in a report, and no change', async () => {
+    const before = await addressOf(project.owner)
+    const own = (email: string) =>
+      kit.test.db.prisma.account.update({ where: { id: project.owner.accountId }, data: { email } })
+    const { id } = await stranger()
+    await own('jö@bücher.example')
+    for (const email of forms) {
+      const refused = await rectify(project.owner, id, { email })
+      expect([email, refused.status, refused.json.code]).toEqual([email, 403, 'forbidden'])
+    }
+    await own(before)
+    const { external } = await stranger('jö@bücher.example')
+    for (const email of forms) {
+      const body = { external_id: external, email }
+      const { status } = await kit.test.fetch('POST', `${project.path}/participants`, { ...project.agent, body })
+      expect([email, status]).toEqual([email, 200])
+    }
+  })
+})
+
 describe('a wrong claim', () => {
   it('is reset by an admin together with the address, after which the owner sets the right one', async () => {
     const { id } = await stranger()
