@@ -3,7 +3,7 @@ import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { storedInThread } from '#lib/testing/checkpoints.ts'
 import { drain } from '#lib/testing/jobs.ts'
-import { type Person, signedIn } from '#lib/testing/people.ts'
+import { type Person, passwordEntered, signedIn } from '#lib/testing/people.ts'
 import {
   type MadeConversation,
   type MadeMessage,
@@ -117,6 +117,26 @@ test('delete removes the whole thread, after a list of the authors whose message
   expect(await app.db.prisma.message.count({ where: { id: other.id } })).toBe(1)
   expect((await decide(one, project.owner, 'retain')).status).toBe(404)
 })
+
+test.each(['manager', 'admin'] as const)(
+  'delete by a %s needs a recently entered password, and retain does not',
+  async (role) => {
+    const one = await waiting()
+    const { project, conversation } = one
+    await madeMessage(app, conversation, project.owner, { content: 'Something else entirely.' })
+    const office = await signedIn(app, role, role === 'manager' ? project.owner.organisationId : undefined)
+    await app.db.prisma.session.updateMany({ where: { accountId: office.accountId }, data: { passwordAt: null } })
+    const before = await rowsOf(conversation.id)
+    expect((await decide(one, office, 'retain')).status).toBe(200)
+    const refused = await decide(one, office, 'delete')
+    expect([refused.status, refused.json.code]).toEqual([403, 'step_up_required'])
+    expect(await rowsOf(conversation.id)).toBe(before)
+    await passwordEntered(app, office)
+    expect((await decide(one, office, 'delete')).status).toBe(200)
+    await drain(app)
+    expect(await rowsOf(conversation.id)).toBe(0)
+  },
+)
 
 test('delete removes the thread once when the worker crashes after the deletion and before its commit', async () => {
   const one = await waiting()

@@ -1,5 +1,6 @@
 import { itemsBeginning } from '#lib/domains/erasure/queries.ts'
 import { replaceItems } from '#lib/domains/erasure/writes.ts'
+import { guardRecord } from '#lib/kernel/authorise.ts'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
 import type { DataSource } from '#lib/kernel/data-source.ts'
 import type { RunView, SubjectErasures } from '#lib/kernel/erasure-run.ts'
@@ -8,7 +9,7 @@ import { receiptText } from '#lib/kernel/receipt-texts.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { CheckpointStore } from '#lib/stores/checkpoints/checkpoints.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { answersForPart } from '../erasing/parts.ts'
+import { answersForPart, ownsProject } from '../erasing/parts.ts'
 import { decideThread, dropThread, listUndecidedThreads } from './contract.ts'
 import { threadsDataSourceName } from './erasing.ts'
 import { decidedThread, heldThread, itemsOfThread, parseItem, retainedThread, undecidedThread } from './items.ts'
@@ -107,8 +108,14 @@ export function threadDecisions({
   db: Pick<Database, 'transaction'>
   erasures: Pick<SubjectErasures, 'byAudit' | 'lock' | 'retry' | 'run'>
 }) {
-  /** The erasure, and whether the caller may delete messages of others in it. @throws {Problem} `not_found` for a caller without rights */
-  async function known(ctx: InTransaction, auditId: string): Promise<{ run: RunView; mayDelete: boolean }> {
+  /**
+   * The erasure, whether the caller may delete messages of others in it, and whether as an owner of the project.
+   * @throws {Problem} `not_found` for a caller without rights
+   */
+  async function known(
+    ctx: InTransaction,
+    auditId: string,
+  ): Promise<{ run: RunView; mayDelete: boolean; isOwner: boolean }> {
     const run = await erasures.byAudit(auditId, ctx.tx)
     const isOver =
       !!run &&
@@ -116,7 +123,7 @@ export function threadDecisions({
         (run.part !== null && (await answersForPart(ctx, { ...run.part, kind: 'project' }))))
     if (!run || !(isOver || run.requestedBy === ctx.actor.id))
       throw new Problem('not_found', 'This erasure does not exist, or you do not have access to it.')
-    return { run, mayDelete: isOver }
+    return { run, mayDelete: isOver, isOwner: run.part !== null && (await ownsProject(ctx, run.part.project)) }
   }
   async function decide(ctx: InTransaction, run: RunView, threadId: string, decision: Decision): Promise<void> {
     await erasures.lock(ctx.tx, run.id)
@@ -153,12 +160,12 @@ export function threadDecisions({
       }),
     ),
     decide: mutation(decideThread, async (ctx, { params: { id, threadId }, body: { decision } }) => {
-      const { run, mayDelete } = await known(ctx, id)
-      if (
-        decision === 'delete' &&
-        !mayDelete &&
-        (await authorsInThreads(ctx.tx, { threads: [threadId], now: ctx.now })).length > 0
-      )
+      const { run, mayDelete, isOwner } = await known(ctx, id)
+      const erasesOthers =
+        decision === 'delete' && (await authorsInThreads(ctx.tx, { threads: [threadId], now: ctx.now })).length > 0
+      // Managers and admins decide about threads of others, as by the operation for admins.
+      guardRecord(ctx, 'erase-words', { isOwn: isOwner || !mayDelete || decision === 'retain' })
+      if (erasesOthers && !mayDelete)
         throw new Problem(
           'forbidden',
           'Other authors have messages in this thread. An owner of the project or an admin can delete it; you can retain it.',
