@@ -82,7 +82,13 @@ function CorrectionFields({ draft, change, fault }: CorrectionFieldsProps) {
 }
 
 /** Files a request for a participant. An erasure shows its plan first and asks for confirmation. */
-export function ParticipantFilingForm({ projectId, participant }: { projectId: string; participant: Participant }) {
+interface ParticipantFilingProps {
+  projectId: string
+  participant: Participant
+  /** The viewer is an owner of the project. An erasure that anybody else files waits at least 24 hours. */
+  isOwner: boolean
+}
+export function ParticipantFilingForm({ projectId, participant, isOwner }: ParticipantFilingProps) {
   const t = useTranslations('participants.file')
   const kindName = useTranslations('requestNames.kinds')
   const common = useTranslations('common')
@@ -145,7 +151,9 @@ export function ParticipantFilingForm({ projectId, participant }: { projectId: s
           label={t('grace')}
           name="grace"
           value={draft.grace}
-          options={graces.map((value) => ({ value, title: t(`graces.${value}`) }))}
+          options={graces
+            .filter((value) => isOwner || value !== 'now')
+            .map((value) => ({ value, title: t(`graces.${value}`) }))}
           onChange={(grace) => change({ grace })}
         />
       )}

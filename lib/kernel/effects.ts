@@ -213,6 +213,7 @@ export const doors: Readonly<Record<Effect, Doors>> = {
       'closeProject',
       'editRetention',
       'resetRetention',
+      'decideErasureThread',
     ],
     rows: [
       'eraseMessage',
@@ -220,7 +221,6 @@ export const doors: Readonly<Record<Effect, Doors>> = {
       'eraseDocument',
       'retryErasure',
       'cancelErasure',
-      'decideErasureThread',
       'sweepRetention',
       'createHold',
       'deleteAgentDocument',

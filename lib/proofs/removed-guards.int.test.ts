@@ -119,6 +119,30 @@ const guards: Record<string, Guard> = {
     without: "if (row.id === '')\n      throw new Problem(\n        'wrong_state',\n        'This link cannot withdraw",
     attack: ['lib/domains/privacy-requests/filing/links.int.test.ts', 'withdraws no request from the form'],
   },
+  'erasures that a manager files at once': {
+    file: 'lib/domains/privacy-requests/service.ts',
+    source: "const isOffice = found.actsAs === 'admin' || found.actsAs === 'manager'",
+    without: "const isOffice = found.actsAs === 'admin'",
+    attack: ['lib/domains/privacy-requests/time-to-cancel.int.test.ts', 'waits 24 hours for a manager'],
+  },
+  'confirmations of former managers': {
+    file: 'lib/domains/privacy-requests/execution/execution.ts',
+    source: "const isManager = verifiedBy === 'manager' && participantId !== null",
+    without: "const isManager = verifiedBy === 'manager' && participantId === ''",
+    attack: ['lib/domains/privacy-requests/time-to-cancel.int.test.ts', 'does not begin for a manager'],
+  },
+  'threads of others': {
+    file: 'lib/domains/projects/checkpoints/thread-decisions.ts',
+    source: 'isOwn: isOwner || !mayDelete || decision',
+    without: 'isOwn: isOwner || mayDelete || !mayDelete || decision',
+    attack: ['lib/domains/projects/checkpoints/thread-decisions.int.test.ts', 'needs a recently entered password'],
+  },
+  'cancelled erasures of others': {
+    file: 'lib/domains/projects/erasing/service.ts',
+    source: 'if (run.requestedBy !== ctx.actor.id && !ctx.actor.agents.includes(run.requestedBy))',
+    without: "if (run.requestedBy === '')",
+    attack: ['lib/domains/projects/erasing/waiting.int.test.ts', 'who cancels only own orders'],
+  },
   'confirmations of former admins': {
     file: 'lib/domains/privacy-requests/execution/execution.ts',
     source: 'if (!(await isConfirmationInForce(deps, work, row))) return withdrawConfirmation(deps, work, row)',

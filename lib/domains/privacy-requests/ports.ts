@@ -105,6 +105,11 @@ export interface ParticipantPorts {
     now: Date,
   ): Promise<unknown>
   unrestrict(tx: Transaction, participantIds: readonly string[], reason: 'request' | 'objection'): Promise<unknown>
+  /**
+   * Whether an account that acted for the participant is known and may no longer: it is closed, or neither owns the project, nor manages its
+   * organization, nor is an admin.
+   */
+  hasLostRight(tx: Transaction, participantId: string, actor: string): Promise<boolean>
   /** Returns the names of the changed fields; empty when the participant is erased or claimed by now. */
   rectify(
     tx: Transaction,

@@ -84,7 +84,7 @@ export const transitions: readonly Transition[] = [
     from: 'waiting',
     to: 'received',
     by: ['system'],
-    when: 'the grace period is over, and the admin who confirmed the identity is no longer an admin: another one confirms it again',
+    when: 'the grace period is over, and the person who confirmed the identity may no longer do so: an admin confirms it again',
   },
   { from: 'running', to: 'verifying', by: ['system'], when: 'every data source has erased its data' },
   { from: 'running', to: 'completed', by: ['system', 'admin'], when: 'all parts are done' },
@@ -222,8 +222,8 @@ export const leastGraceOfOwned: Grace = '24h'
  */
 export const leastGraceOfOthers: Grace = '24h'
 /**
- * Returns true unless the subject filed the request and proved the identity. Owners of a project and managers of its organization act for
- * participants without an account, whose messages they can delete anyway.
+ * Returns true unless the subject filed the request and proved the identity. Owners of a project act for participants without an account,
+ * whose messages they can delete anyway. A request that a manager files for them has this minimum from the start.
  */
 export const isByOthers = (request: { channel: string; verifiedBy: string | null; subjectKind: string }): boolean =>
   request.verifiedBy === 'admin' ||

@@ -74,7 +74,17 @@ import {
   withParts,
   workOf,
 } from './requests.ts'
-import { isClosed, ourTerm, type RequestKind, requestLinkTriesPerMinute, stateOfParts, states, sum } from './rules.ts'
+import {
+  isClosed,
+  leastGraceOfOthers,
+  longerGrace,
+  ourTerm,
+  type RequestKind,
+  requestLinkTriesPerMinute,
+  stateOfParts,
+  states,
+  sum,
+} from './rules.ts'
 import { filerView, pauseReasons, requestView } from './views.ts'
 
 /** Holds cover the whole subject: nothing was erased, tokens work again, and the erasure waits until the holds end. */
@@ -251,10 +261,12 @@ const file = (deps: PrivacyDeps) =>
     const found = await deps.participants.find(ctx, params)
     if (found.actsAs === 'application') guardApplication(ctx)
     requireFitFor(found, body)
-    // Filing confirms the identity, so it needs what an admin's confirmation needs.
-    if (found.actsAs === 'admin') {
+    // Filing confirms the identity, so it needs what an admin's confirmation needs, unless an owner does it, who can erase what the participant wrote.
+    const isOffice = found.actsAs === 'admin' || found.actsAs === 'manager'
+    const isErasure = kinds.includes('erasure')
+    if (isOffice) {
       requireRecentPassword(ctx)
-      if (kinds.includes('erasure') && found.accountId === null)
+      if (isErasure && found.accountId === null)
         await deps.requireApproval(ctx, { operation: fileForParticipant, input: { params, body } })
     }
     const about = subjectOf(found)
@@ -270,9 +282,12 @@ const file = (deps: PrivacyDeps) =>
       filedBy: ctx.actor.id,
       receivedAt: ctx.now,
       isProven: isUnclaimed,
-      // An erasure by a token is announced to the reported address, so that the person can cancel it.
-      ...(found.actsAs === 'application' && found.email !== null && { contact: { email: found.email, locale: 'en' } }),
-      grace,
+      // An erasure that the person does not order is announced, so that they can cancel it: by a token to the reported address, otherwise only to
+      // one that is confirmed.
+      ...((found.actsAs === 'application' || (isOffice && isErasure && found.emailConfirmed)) &&
+        found.email !== null && { contact: { email: found.email, locale: 'en' } }),
+      grace:
+        isOffice && isErasure && isUnclaimed ? longerGrace(grace ?? leastGraceOfOthers, leastGraceOfOthers) : grace,
       ...(changes && { changes }),
       ...(statement !== undefined && { statement: plainTextPhrases(statement, 'statement', deps.strict) }),
     })

@@ -76,6 +76,7 @@ import { pageValues } from './list-page.ts'
 import { objectsDataSource } from './objects/data-source.ts'
 import {
   actedFor,
+  hasLostRight,
   participantsByEmail,
   projectOfParticipant,
   rectifyParticipant,
@@ -512,6 +513,7 @@ export function projectsModule({ env, mail, patience, runs, suppressed, ...parts
       projectOf: projectOfParticipant,
       restrict: restrictParticipants,
       unrestrict: unrestrictParticipants,
+      hasLostRight,
       rectify: rectifyParticipant,
       refuseTakeover: requestedChanges,
     },

@@ -95,7 +95,9 @@ export const chinese: Record<string, EmailWords> = {
         ? ['这是由该智能体的一个令牌提出的。如果并非出自您的意愿，请取消请求并吊销该令牌。']
         : entry.details.by === 'admin'
           ? ['请求人的身份由管理员确认。如果不是您提出的请求，请取消。']
-          : []),
+          : entry.details.by === 'manager'
+            ? ['使用该应用的组织代您提出了此请求。如果并非出自您的意愿，请取消。']
+            : []),
       ...cancelling(facts),
     ],
   },
@@ -245,7 +247,7 @@ export const chinese: Record<string, EmailWords> = {
   doubted: {
     subject: '您的删除请求需要重新确认身份',
     text: (_, facts) => [
-      `确认请求人身份的管理员已不再担任管理员，因此删除没有开始。其他管理员会重新核实身份，之后重新计算宽限期。法定期限为 ${time(facts.legalDueAt)}。`,
+      `确认请求人身份的人员已无权确认，因此删除没有开始。管理员会重新核实身份，之后重新计算宽限期。法定期限为 ${time(facts.legalDueAt)}。`,
       '如果该请求不是您提出的，请取消它。',
       ...questions(facts),
     ],

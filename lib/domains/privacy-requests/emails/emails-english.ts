@@ -103,7 +103,11 @@ export const english: Record<string, EmailWords> = {
         ? ['A token of the agent made this request. If you did not intend it, cancel the request and revoke the token.']
         : entry.details.by === 'admin'
           ? ['An admin confirmed the identity of the requester. If you did not make this request, cancel it.']
-          : []),
+          : entry.details.by === 'manager'
+            ? [
+                'The organization that uses the application made this request for you. If you did not ask for it, cancel it.',
+              ]
+            : []),
       ...cancelling(facts),
     ],
   },
@@ -277,7 +281,7 @@ export const english: Record<string, EmailWords> = {
   doubted: {
     subject: 'Your deletion needs another confirmation',
     text: (_, facts) => [
-      `The deletion did not begin, because the administrator who confirmed the identity of the requester is no longer an administrator. Another administrator checks the identity again. The deletion then gets a new grace period. The legal deadline is ${time(facts.legalDueAt)}.`,
+      `The deletion did not begin, because the person who confirmed the identity of the requester may no longer do so. An administrator checks the identity again. The deletion then gets a new grace period. The legal deadline is ${time(facts.legalDueAt)}.`,
       'If you did not make this request, cancel it.',
       ...questions(facts),
     ],

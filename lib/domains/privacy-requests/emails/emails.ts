@@ -92,7 +92,7 @@ export function dueSection(
       : `Due soon (less than a quarter of the time remains): ${near}. Overdue: ${overdue}. Failed, retry needed: ${failed}.`
   const again =
     locale === 'zh'
-      ? `确认身份的管理员已不再担任管理员、须由其他管理员重新确认：${doubted}。`
-      : `Deletions that did not begin, because the admin who confirmed the identity is no longer an admin, and that another admin must confirm: ${doubted}.`
+      ? `确认身份的人员已无权确认、须由管理员重新确认：${doubted}。`
+      : `Deletions that did not begin, because the person who confirmed the identity may no longer do so, and that an admin must confirm: ${doubted}.`
   return { subject: subjects[locale][which], paragraphs: [text, ...(doubted > 0 ? [again] : []), page] }
 }

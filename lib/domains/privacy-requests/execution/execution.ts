@@ -153,19 +153,21 @@ async function blocked(work: RequestWork, row: RequestRow): Promise<RequestRow> 
 }
 
 /**
- * Whether the account that confirmed the identity is still an open account of an admin: a session of somebody else may have confirmed it,
- * which the other admins noticed since. A confirmation by an account that is not known stays in force: the audit log, which names the
- * account, retains its entries for a shorter time than a pause may last. An erasure that somebody else than an admin confirmed is not affected.
+ * Whether the account that confirmed the identity may still do so: it is open and of an admin, or for a participant, of an owner of the project or
+ * a manager of its organization. A session of somebody else may have confirmed it, which others noticed since. A confirmation by an account that is not known stays in force: the audit log, which names the
+ * account, retains its entries for a shorter time than a pause may last. An erasure that its subject or an application confirmed is not affected.
  */
 async function isConfirmationInForce(
-  { actorsOf, people }: Pick<PrivacyDeps, 'actorsOf' | 'people'>,
+  { actorsOf, people, participants }: Pick<PrivacyDeps, 'actorsOf' | 'people' | 'participants'>,
   { tx, now }: RequestWork,
-  { id, verifiedBy }: RequestRow,
+  { id, verifiedBy, participantId }: RequestRow,
 ): Promise<boolean> {
-  if (verifiedBy !== 'admin') return true
+  const isManager = verifiedBy === 'manager' && participantId !== null
+  if (verifiedBy !== 'admin' && !isManager) return true
   const confirmations = (await actorsOf(tx, id, now)).filter(({ event }) => event === 'verified')
   const latest = confirmations.toSorted((one, other) => one.at.getTime() - other.at.getTime()).at(-1)
   if (!latest?.actor.startsWith('user:')) return true
+  if (isManager) return !(await participants.hasLostRight(tx, participantId, latest.actor))
   const admin = latest.actor.slice('user:'.length)
   return (await people.byId(tx, admin))?.role === 'admin' && !(await people.isClosed(tx, admin))
 }
@@ -396,7 +398,9 @@ export async function executeVerifiedRequest(
       details: {
         until: at.toISOString(),
         shortened: isShortened,
-        ...(byToken ? { by: 'token' } : row.verifiedBy === 'admin' && { by: 'admin' }),
+        ...(byToken
+          ? { by: 'token' }
+          : (row.verifiedBy === 'admin' || row.verifiedBy === 'manager') && { by: row.verifiedBy }),
       },
       by: 'system',
     })

@@ -158,10 +158,10 @@ export const cancelErasure = operation({
   path: '/api/erasures/{id}/cancel',
   summary: 'Cancel an erasure before anything is erased',
   description:
-    'For those who may retry it. Works while the erasure is being planned, for example while a store does not answer; the message, conversation or document is readable again. After that it returns 409. The closing of a project and an erasure of a privacy request are cancelled where they were requested.',
+    'For its requester. Works while the erasure is planned, for example while a store does not answer; the message, conversation or document is readable again. After that it returns 409. The closing of a project and an erasure of a privacy request are cancelled where they were requested.',
   permission: 'projects:write',
   audit: { action: 'update', resourceType: 'erasure' },
   params: z.strictObject({ id: Id }),
   output: z.strictObject({ data: z.strictObject({ audit_id: z.string() }) }),
-  refusals: ['cannot_cancel', 'not_found', 'wrong_state'],
+  refusals: ['cannot_cancel', 'forbidden', 'not_found', 'wrong_state'],
 })

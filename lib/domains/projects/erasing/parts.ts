@@ -94,6 +94,15 @@ export const projectParts = {
   },
 }
 
+/** Whether the actor is an owner of the project by membership. */
+export async function ownsProject(
+  ctx: Pick<Context, 'actor'> & { tx: Transaction },
+  projectId: string,
+): Promise<boolean> {
+  const [record] = await accessToProject(ctx.tx, { ...projectReaderOf(ctx), id: projectId })
+  return record?.role === 'owner'
+}
+
 /** Whether the actor owns the project of a part, manages its organization, or wrote the part. The author is known while the row exists. */
 export async function answersForPart(
   ctx: Pick<Context, 'actor'> & { tx: Transaction },

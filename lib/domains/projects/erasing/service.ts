@@ -329,6 +329,12 @@ export function partErasures(ports: PartErasurePorts) {
     }),
     cancel: mutation(cancelErasure, async (ctx, { params: { id } }) => {
       const run = await ownErasure(ports, ctx, id, 'Cancel')
+      // Others could undo an erasure that a person ordered, without a reason and without telling them.
+      if (run.requestedBy !== ctx.actor.id && !ctx.actor.agents.includes(run.requestedBy))
+        throw new Problem(
+          'forbidden',
+          'Somebody else ordered this erasure, so only they can cancel it. Nothing was changed.',
+        )
       if (!(await erasures.run(run.id, ctx.tx))) throw noErasure()
       if (!(await erasures.cancel(ctx.tx, run.id)))
         throw new Problem(

@@ -345,22 +345,28 @@ describe.each(['retry', 'cancel'] as const)('POST /api/erasures/{id}/%s', (verb)
     await drain(test, { mayFail: true })
   })
 
-  it.each(['requester', 'owner', 'manager', 'admin'] as const)('accepts the %s', async (who) => {
-    const { made, author, auditId } = await prepared()
-    const by =
-      who === 'requester'
-        ? author
-        : who === 'owner'
-          ? made.owner
-          : who === 'manager'
-            ? await signedIn(test, 'manager', made.owner.organisationId)
-            : admin
-    expect((await view(auditId, by))?.audit_id).toBe(auditId)
-    expect((await post_(verb, auditId, by)).status).toBe(verb === 'retry' ? 202 : 200)
-    start()
-    await drain(test)
-    expect(await stateOf(auditId)).toBe(verb === 'retry' ? 'done' : undefined)
-  })
+  it.each(['requester', 'owner', 'manager', 'admin'] as const)(
+    'accepts the %s, who cancels only own orders',
+    async (who) => {
+      const { made, author, auditId, message } = await prepared()
+      const by =
+        who === 'requester'
+          ? author
+          : who === 'owner'
+            ? made.owner
+            : who === 'manager'
+              ? await signedIn(test, 'manager', made.owner.organisationId)
+              : admin
+      expect((await view(auditId, by))?.audit_id).toBe(auditId)
+      const isRefused = verb === 'cancel' && who !== 'requester'
+      expect((await post_(verb, auditId, by)).status).toBe(verb === 'retry' ? 202 : isRefused ? 403 : 200)
+      if (isRefused)
+        expect(await test.db.prisma.message.count({ where: { id: message, erasingSince: { not: null } } })).toBe(1)
+      start()
+      await drain(test)
+      expect(await stateOf(auditId)).toBe(verb === 'retry' || isRefused ? 'done' : undefined)
+    },
+  )
 
   it('has one effect when it is sent twice concurrently or replayed', async () => {
     const { author, message, auditId } = await prepared()

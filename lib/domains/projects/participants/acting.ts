@@ -5,6 +5,7 @@ import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import type { Queryable } from '#lib/stores/postgres/statement.ts'
 import { projectReaderOf, seenProject } from '../access.ts'
+import { hasLostClosing } from '../closing/repository.ts'
 import { answeringFor, type IdentityChanges, refuseTakeover } from './authors.ts'
 import { mayActForParticipants, noParticipant, participantIn } from './participant-view.ts'
 import { findApplicationMembership } from './repository.ts'
@@ -89,6 +90,14 @@ export async function participantsByEmail(tx: Transaction, email: string, max: n
 /** The project of a participant. */
 export const projectOfParticipant = async (tx: Transaction, participantId: string): Promise<string | undefined> =>
   (await tx.projectParticipant.findUnique({ where: { id: participantId }, select: { projectId: true } }))?.projectId
+
+/** Whether an actor that acted for the participant may no longer do so. See {@link hasLostClosing}, which asks the same of the project. */
+export async function hasLostRight(tx: Transaction, participantId: string, actor: string): Promise<boolean> {
+  const project = await projectOfParticipant(tx, participantId)
+  if (project === undefined) return false
+  const [row] = await hasLostClosing(tx, { project, by: actor })
+  return row?.lost === true
+}
 
 /** Corrects the reported name or email address of an unclaimed participant, for an actor. Returns the names of the changed fields. */
 export async function rectifyParticipant(

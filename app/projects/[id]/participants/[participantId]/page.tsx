@@ -120,7 +120,11 @@ export default async function ParticipantPage({ params }: Props) {
         <Restriction participant={participant} mayChange={mayChange} />
         {mayChange && (
           <Section id="file" title={t('file.title')} lead={t('file.lead')}>
-            <ParticipantFilingForm projectId={project.id} participant={participant} />
+            <ParticipantFilingForm
+              projectId={project.id}
+              participant={participant}
+              isOwner={project.role === 'owner'}
+            />
           </Section>
         )}
       </Page>
