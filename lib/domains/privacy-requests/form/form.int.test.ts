@@ -288,35 +288,6 @@ describe('an admin', () => {
     await kit.work()
   })
 
-  it('finds and connects it to the account and the participant whose address is stored in another form', async () => {
-    const [ascii, entered] = ['jo@xn--bcher-kva.example', 'jo@bücher.example']
-    const person = await personWithPassword(test)
-    await test.db.prisma.account.update({ where: { id: person.accountId }, data: { email: entered } })
-    const project = await madeProject(test)
-    const body = { external_id: 'jo', name: 'Jo', email: entered }
-    const made = await test.fetch('POST', `${project.path}/participants`, { ...project.agent, body })
-    expect(made.status, made.text).toBe(200)
-    const { id, token } = await filed(ascii)
-    const admin = { cookie: kit.admin.cookie }
-    const found = await test.fetch('GET', `/api/admin/privacy/requests/${id}/suggestions`, admin)
-    expect(found.json.data).toMatchObject({
-      account: { account_id: person.accountId },
-      participants: [{ project_id: project.id, name: 'Jo' }],
-    })
-    const searched = async () =>
-      (await test.fetch('GET', `/api/admin/privacy/requests?q=${encodeURIComponent(entered)}`, admin)).json.data.map(
-        (one: { id: string }) => one.id,
-      )
-    expect(await searched()).toContain(id)
-    expect((await post('/links', { email: entered })).status).toBe(202)
-    const before = kit.emailsTo(ascii).length
-    await kit.work()
-    expect(kit.emailsTo(ascii).length).toBe(before + 1)
-    expect((await kit.asAdmin(id, 'connect', { account_id: person.accountId })).status).toBe(200)
-    expect((await status(token)).json.data.stage).toBe('confirm_by_email')
-    await kit.work()
-  })
-
   it('cannot connect it to an account with another address, or twice, or as another person', async () => {
     const [person, other] = [await personWithPassword(test), await personWithPassword(test)]
     const { id } = await filed(person.email)
