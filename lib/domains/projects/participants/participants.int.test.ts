@@ -488,6 +488,7 @@ describe('a participant without an account', () => {
       expect((await filed(on, id, await signedIn(test, 'manager'), body)).status).toBe(404)
       const elsewhere = await madeProject(test)
       expect((await filed(elsewhere, id, elsewhere.owner, body)).status).toBe(404)
+      await passwordEntered(test, askers[who])
       const { status, json } = await filed(on, id, askers[who], body)
       expect(status, who).toBe(201)
       expect(json.data).toMatchObject({
