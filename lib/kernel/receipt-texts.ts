@@ -175,6 +175,7 @@ export const receiptTexts = {
         'objects whose keys have no id of the project or conversation, outside the keys that its organisation may claim under KP_POINTER_PREFIXES: only their keys are searched',
       ],
     },
+    objectsOddKeys: { text: 'objects with control characters in their keys' },
     objectsBeyond: { text: 'objects beyond the first million keys of the object store' },
     firstReceipt: {
       text: 'what the first receipt stated about retained data, remaining mentions and data that was not searched: after a restore, this receipt was signed again from the erasure ledger, which contains only the numbers of erased records',

@@ -19,3 +19,6 @@ export const unusableStore = (refusal: StoreRefusal | undefined, options: Proble
 
 export const storeRefusalOf = (error: unknown): StoreRefusal | undefined =>
   Problem.is(error, 'unavailable') ? storeRefusals.find((one) => one === error.extensions.refusal) : undefined
+
+/** Whether a store rejects one record for what it is: every repetition fails, and other records are not affected. */
+export const isRecordRefusal = (error: unknown): boolean => Problem.is(error, 'bad_request', 'invalid', 'too_large')

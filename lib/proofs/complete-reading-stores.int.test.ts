@@ -1,5 +1,6 @@
 // Complete readings of Neo4j, Redis and S3: groups of a whole company, nodes without a group, keys and objects that nobody reported.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { newId } from '#lib/kernel/ids.ts'
 import type { TestApp } from '#lib/testing/app.ts'
 import {
   areStoresInstalled,
@@ -7,7 +8,7 @@ import {
   type ConnectedTest,
   connectedTest,
 } from '#lib/testing/connected-stores.ts'
-import { eraseWholeProject, madeConversation, madeMessage, madeProject } from '#lib/testing/projects.ts'
+import { eraseWholeProject, madeAttachment, madeConversation, madeMessage, madeProject } from '#lib/testing/projects.ts'
 
 let sentences = 0
 const sentence = (): string => {
@@ -22,7 +23,7 @@ describe.skipIf(!(await areStoresInstalled()))('a complete reading of connected 
   let driver: ConnectedTest['driver']
   let redis: ConnectedTest['redis']
   beforeAll(async () => {
-    connected = await connectedTest({ KP_POINTER_PREFIXES: 'app:answers:,uploads/' })
+    connected = await connectedTest({ KP_POINTER_PREFIXES: 'app:answers:,uploads/,projects/4711/' })
     ;({ stores, test, driver, redis } = connected)
   })
   afterAll(() => connected?.close())
@@ -116,6 +117,37 @@ describe.skipIf(!(await areStoresInstalled()))('a complete reading of connected 
     const contents = [...(await stores.everything())].filter(([place]) => place.includes(key)).join('\n')
     expect(contents).not.toContain(text.slice(0, 40))
     expect((await lines(receiptId))['objects.bytes']).toMatchObject({ left: 1 })
+  })
+
+  it('reads objects of applications below projects/, snapshots/ and knowledgepulse-, and keeps its own', async () => {
+    const { text, erase } = await say()
+    const others = await say()
+    const attachment = await madeAttachment(test, others.message, others.project.owner, { bytes: text })
+    const mark = crypto.randomUUID()
+    const inside = `projects/4711/${mark}/transcript.txt`
+    const upload = `projects/${others.project.id}/messages/${others.message.id}/${newId('att')}`
+    const outside = [`snapshots/${mark}/crm.json`, `knowledgepulse-${mark}/notes.txt`, `projects/${mark}.txt`, upload]
+    const receiptId = await erase()
+    for (const key of [inside, ...outside]) await stores.putObject(key, text)
+    expect(await read()).toBe('completed')
+    const contents = [...(await stores.everything())].filter(([, value]) => String(value).includes(text.slice(0, 40)))
+    const places = contents.map(([place]) => place).join('\n')
+    expect(places).not.toContain(inside)
+    for (const key of [...outside, attachment.id]) expect(places).toContain(key)
+    expect((await lines(receiptId))['objects.bytes']).toMatchObject({ erased: 1, left: outside.length, explained: 0 })
+  })
+
+  it('erases words from an object whose key has an empty segment, and signs', async () => {
+    const { text, erase } = await say()
+    const others = sentence()
+    const key = `uploads//${crypto.randomUUID()}.txt`
+    const receiptId = await erase()
+    await stores.putObject(key, `${others}\n${text}`)
+    expect(await read()).toBe('completed')
+    const contents = [...(await stores.everything())].filter(([place]) => place.includes(key)).join('\n')
+    expect(contents).toContain(others.slice(0, 40))
+    expect(contents).not.toContain(text.slice(0, 40))
+    expect((await lines(receiptId))['objects.bytes']).toMatchObject({ erased: 1, left: 0 })
   })
 
   it('writes nothing to the stores when it finds nothing', async () => {

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type Bucket, Storage } from '@google-cloud/storage'
 import { Problem } from '#lib/kernel/problem.ts'
 import { type StoreRefusal, unusableStore } from '#lib/kernel/store-refusal.ts'
-import { bytesUpTo, checkKey, forEach, inKeyOrder, isAskable, isObjectKey } from './keys.ts'
+import { bytesUpTo, checkAskable, checkKey, forEach, inKeyOrder, isAskable, isObjectKey } from './keys.ts'
 import { type DescribedTexts, describedAnew, type ObjectStore, type ObjectVersion } from './objects.ts'
 
 export interface GcsAddress {
@@ -277,7 +277,7 @@ export function gcsObjects({ bucket: name, endpoint }: GcsAddress): ObjectStore 
       return isAskable(key) ? readObject(bucket, key, max, version) : undefined
     },
     async replace(key, { state }, bytes, texts) {
-      checkKey(key)
+      checkAskable(key)
       return replaceObject(bucket, key, state, bytes, texts)
     },
     async eraseVersions(key, versions) {

@@ -24,6 +24,15 @@ export function checkKey(key: string): void {
     )
 }
 
+/** For an existing object, which may have a key that we would not use. */
+export function checkAskable(key: string): void {
+  if (!isAskable(key))
+    throw new Problem(
+      'bad_request',
+      'The object cannot be changed, because its key is empty, too long, or has control characters. Nothing was stored.',
+    )
+}
+
 /** By bytes, as servers list keys. */
 export const inKeyOrder = (one: string, other: string): number => Buffer.compare(Buffer.from(one), Buffer.from(other))
 

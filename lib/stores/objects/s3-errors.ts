@@ -23,6 +23,14 @@ export const asS3Problem = (error: unknown): Problem =>
     : unusableStore(s3Refusal(s3ErrorName(error)), {
         detail: `The object store (S3) rejected the request (${s3ErrorName(error)}). No data was lost. Try again later.`,
       })
+/** The server rejects the object for what it is: its key, metadata, tags or size, or an archived object. */
+const ofObject =
+  /^(InvalidArgument|InvalidObjectState|InvalidRequest|InvalidStorageClass|InvalidTag|InvalidURI|KeyTooLongError|MetadataTooLarge|EntityTooLarge)$/
+/** The problem of a change of one object. Another object may be changed nevertheless. */
+export const asChangeProblem = (error: unknown): Problem =>
+  !Problem.is(error) && ofObject.test(s3ErrorName(error))
+    ? new Problem('bad_request', `The object store (S3) does not change this object (${s3ErrorName(error)}).`)
+    : asS3Problem(error)
 export const refusedVersions = (count: number): Problem =>
   unusableStore('locked', {
     detail: `The object store (S3) did not delete ${count} former versions: a lock, a retention rule or missing permissions prevent it. Remove the cause; the deletion is retried.`,

@@ -11,9 +11,9 @@ import {
   S3Client,
   UploadPartCommand,
 } from '@aws-sdk/client-s3'
-import { bytesUpTo, checkKey, inKeyOrder, isAskable, isObjectKey } from './keys.ts'
+import { bytesUpTo, checkAskable, checkKey, inKeyOrder, isAskable, isObjectKey } from './keys.ts'
 import { type DescribedTexts, describedAnew, type ObjectStore } from './objects.ts'
-import { asS3Problem, bytesOrProblem, orProblem, refusedVersions, s3ErrorName } from './s3-errors.ts'
+import { asChangeProblem, asS3Problem, bytesOrProblem, orProblem, refusedVersions, s3ErrorName } from './s3-errors.ts'
 import {
   distinctKeys,
   removeVersions,
@@ -285,7 +285,7 @@ export function s3Objects(address: S3Address): ObjectStore {
     },
     read: async (key, max, version) => (isAskable(key) ? readVersion(at, key, max, version) : undefined),
     async replace(key, { state }, bytes, texts) {
-      checkKey(key)
+      checkAskable(key)
       try {
         const before = await versionsOf(at, key)
         const written = await putUnchanged(at, key, bytes, state, texts)
@@ -296,7 +296,7 @@ export function s3Objects(address: S3Address): ObjectStore {
         return true
       } catch (error) {
         if (changed.test(s3ErrorName(error))) return false
-        throw asS3Problem(error)
+        throw asChangeProblem(error)
       }
     },
     async eraseVersions(key, versions) {

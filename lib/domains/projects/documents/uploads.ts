@@ -5,6 +5,7 @@ import { logFault } from '#lib/kernel/fault-log.ts'
 import type { Upload } from '#lib/kernel/operation.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { limitedUpload, putUpload } from '#lib/stores/objects/uploads.ts'
+import { isUploadKey, installationKey as markKey } from '../objects/rules.ts'
 import { keysInUse } from './repository.ts'
 
 export interface Uploaded {
@@ -53,13 +54,8 @@ async function dropUnlessRetained(ports: Pick<ProjectPorts, 'db' | 'objects'>, k
   if (!(await keysRetained(ports, [key])).has(key)) await ports.objects.erase([key])
 }
 
-/** Keys of uploads. Other objects do not belong to this installation. */
-const ownKey = /^projects\/prj_\w+\/(?:messages\/[\w.:-]+\/att_\w+|documents\/[\w.:-]+\/file_\w+)$/
 const day = 24 * 3_600_000
 const pageSize = 500
-
-/** Object that names the installation that sweeps this bucket. */
-const markKey = 'knowledgepulse-installation'
 
 /** Whether the bucket is marked as ours. An unmarked bucket is marked now and swept from the next run on. */
 export async function isOurUpload({
@@ -102,7 +98,7 @@ export async function sweepUploads(
   let areOurs: boolean | undefined
   for (let after = ''; ; ) {
     const keys = await objects.list('projects/', after, pageSize)
-    const ours = keys.filter((key) => ownKey.test(key))
+    const ours = keys.filter(isUploadKey)
     const retained = ours.length === 0 ? new Set<string>() : await keysRetained(ports, ours)
     const orphans: string[] = []
     for (const key of ours) {

@@ -15,7 +15,10 @@ import { type Erased, tallyOf } from '#lib/kernel/erased.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { receiptText } from '#lib/kernel/receipt-texts.ts'
+import { isRecordRefusal } from '#lib/kernel/store-refusal.ts'
 import { searchStringsOf } from '#lib/stores/cache/search-strings.ts'
+import { isObjectKey } from '#lib/stores/objects/keys.ts'
+import type { ObjectStore } from '#lib/stores/objects/objects.ts'
 import { requireConnectedStores } from '#lib/stores/registered-store.ts'
 import { mergedChosen } from '../cache/rules.ts'
 import { isInKeySpace, recordedClaimants } from '../key-space.ts'
@@ -30,6 +33,7 @@ import {
   gatherObjectTerms,
   keysOfSource,
   keysUnder,
+  keysWithRows,
   labelOf,
   listedAtOnce,
   type ObjectMatchReason,
@@ -44,9 +48,11 @@ import {
 import {
   isCounted,
   isOurObject,
+  isUploadKey,
   isWordsItem,
   keyOf,
   keysAmong,
+  notePrefix,
   objectItemOf,
   objectsOfProject,
   soughtItems,
@@ -59,12 +65,17 @@ import {
   type ObjectFinding,
   type ObjectSearch,
   objectDecider,
-  ownFolders,
 } from './scan.ts'
 
 /** Above this number of keys, the plan does not check whether their objects exist. */
 const maxAsked = 500
 const asked = 8
+
+/** Whether a key without a version has no object. A server cannot be asked for a key with control characters, but it lists the key. */
+const isUnlisted = async (objects: Pick<ObjectStore, 'list'>, key: string): Promise<boolean> =>
+  isObjectKey(key) || !(await objects.list(key, '', 1)).includes(key)
+const isAbsent = async (objects: Pick<ObjectStore, 'versions' | 'list'>, key: string): Promise<boolean> =>
+  (await objects.versions(key)).length === 0 && (await isUnlisted(objects, key))
 
 /** The keys without an object. Empty for more than `maxAsked` keys, because each key needs a request. */
 async function absentOf(objects: ObjectsSourcePorts['objects'], keys: readonly string[]): Promise<Set<string>> {
@@ -74,7 +85,7 @@ async function absentOf(objects: ObjectsSourcePorts['objects'], keys: readonly s
     for (let at = 0; at < keys.length; at += asked)
       await Promise.all(
         keys.slice(at, at + asked).map(async (key) => {
-          if ((await objects.versions(key)).length === 0) absent.add(key)
+          if (await isAbsent(objects, key)) absent.add(key)
         }),
       )
   } catch (error) {
@@ -159,34 +170,39 @@ async function explainObjects(
 
 const keysAtOnce = 100
 
-/** The item of an object in the key space of the projects, unless a pointer of another project names it. */
+/**
+ * The item of an object in the key space of the projects, unless a pointer of another project names it. None for an upload: its row may be
+ * stored at any moment, and a sweep deletes what a crash left.
+ */
 async function itemsOf(
   ports: ObjectsSourcePorts,
   key: string,
   projects: readonly string[],
   tx: Transaction,
 ): Promise<ItemId[]> {
+  if (isUploadKey(key) || (await keysWithRows(tx, [key])).has(key)) return []
   const space = await objectKeySpace(ports, tx, projects)
   if (!isInKeySpace(space, key) && !projects.some((project) => key.includes(project))) return []
   return (await foreignRefs(tx, 'objects', [key], [...projects])).has(key) ? [] : [wordsItemOf(key)]
 }
 
-/** Reads all objects of applications in every version. Rows name this installation's own objects, which are deleted with them. */
+/** Reads all objects in every version, but those that rows of this installation name, which are deleted with their rows. */
 const objectReader =
   (ports: ObjectsSourcePorts) =>
   async (after: string | null, visit: (place: ReadPlace) => Promise<void>): Promise<ReadPage> => {
-    const { objects } = ports
+    const { db, objects } = ports
     await requireConnectedStores(ports.whatIsMissing)
     const unread: Partial<Record<UnreadReason, number>> = {}
     const add = (reason: UnreadReason) => {
       unread[reason] = (unread[reason] ?? 0) + 1
     }
     const keys = await objects.list('', after ?? '', keysAtOnce)
+    const own = await keysWithRows(db, keys)
     for (const key of keys) {
-      const own = ownFolders.find((folder) => key.startsWith(folder))
-      // Continue after the folder: its keys continue with letters, which sort before `~`.
-      if (own !== undefined) return { next: `${own}~`, unread }
-      for (const { version, at } of await objects.versions(key)) {
+      if (own.has(key)) continue
+      const versions = await objects.versions(key)
+      if (versions.length === 0 && !(await isUnlisted(objects, key))) add('format')
+      for (const { version, at } of versions) {
         if (version.startsWith('upload:')) {
           add('format')
           continue
@@ -255,7 +271,7 @@ async function isDeleted(
   isNamed: boolean,
 ): Promise<boolean> {
   const versions = await objects.versions(key)
-  if (versions.length === 0) return true
+  if (versions.length === 0) return isUnlisted(objects, key)
   if (isOurObject(key)) return false
   let isTheirs = false
   for (const { version } of versions) {
@@ -285,7 +301,8 @@ async function wordsLeft(
   const sought = { ids, chosen, anchors, wordDecider, space, names: new Map<string, Naming>(), ownershipOf: ownedBy }
   const { isInside, hasErasedId, namesErased, ownershipOf } = objectDecider(objects, sought)
   const left = new Set<string>()
-  for await (const key of applicationKeys(objects, noneUnsearched())) {
+  const named = (keys: readonly string[]) => keysWithRows(db, keys)
+  for await (const key of applicationKeys(objects, named, noneUnsearched())) {
     if (hasErasedId(key)) left.add(key)
     else if (isInside(key)) {
       const ownership = ownershipOf(key)
@@ -307,8 +324,6 @@ const maxTries = 8
 const maxUnsearched = 1_000
 const unknown: Naming = { named: [], remaining: [] }
 
-/** Key prefix for notes of a run about the objects it changed. A repeated attempt after a crash then gives the same result. */
-const notePrefix = (run: string): string => `knowledgepulse-erasing/${run}/`
 /** The notes of a run; none without a run. */
 async function notesOfRun(objects: ObjectsSourcePorts['objects'], run: string): Promise<Set<string>> {
   const notes = new Set<string>()
@@ -321,7 +336,8 @@ async function* nothing(): AsyncGenerator<Uint8Array> {}
 /** Erases what is found, and stores notes about changed objects. */
 function eraser(objects: ObjectsSourcePorts['objects'], sought: ObjectSearch, run: string, notes: Set<string>) {
   const done = { cut: new Set<string>(), deleted: new Set<string>(), retained: new Set<string>() }
-  async function visit(finding: ObjectFinding, tries = 0): Promise<void> {
+  let refused: unknown
+  async function change(finding: ObjectFinding, tries = 0): Promise<void> {
     const { key, verdict, cut, former } = finding
     const label = labelOf(key)
     if (verdict === 'retained') done.retained.add(label)
@@ -338,11 +354,26 @@ function eraser(objects: ObjectsSourcePorts['objects'], sought: ObjectSearch, ru
       else if (tries < maxTries) {
         // The object was changed concurrently: read it and decide again.
         const again = await objectDecider(objects, sought).judged(key)
-        if (again) await visit(again, tries + 1)
+        if (again) await change(again, tries + 1)
       }
     } else if ((await objects.erase([key])) > 0) done.deleted.add(label)
   }
-  return { visit, done }
+  return {
+    done,
+    /** Continues after an object that its store refuses for what it is, whatever it is asked. */
+    async visit(finding: ObjectFinding): Promise<void> {
+      try {
+        await change(finding)
+      } catch (error) {
+        if (!isRecordRefusal(error)) throw error
+        refused ??= error
+      }
+    },
+    /** Fails if an object stays with erased words. Only a search that is read again afterwards may ignore it. */
+    requireChanged(): void {
+      if (refused !== undefined) throw refused
+    },
+  }
 }
 
 /** Adds the terms that items record to those of the rows, which no longer exist when an erasure is repeated. */
@@ -374,11 +405,15 @@ async function eraseObjects(
   await requireConnectedStores(ports.whatIsMissing, tx)
   const now = options?.now ?? new Date()
   const keys = keysAmong(items)
-  if (keys.length === items.length && keys.every(isOurObject)) return eraseOwnObjects(ports, items)
-  const own = keys.filter(isOurObject)
+  // Rows, their prefixes or their own reports name these keys. What words found is read again.
+  const own = keysAmong(items.filter((item) => !isWordsItem(item))).filter(isOurObject)
+  if (own.length === items.length) return eraseOwnObjects(ports, items)
   const gathered = await gatherObjectTerms(sources, scope, tx, now, 0)
-  const others = keys.filter((key) => !isOurObject(key))
-  const reported = keysAmong(items.filter((item) => !isWordsItem(item))).filter((key) => !isOurObject(key))
+  const isOwn = new Set(own)
+  const further = keys.filter((key) => !isOwn.has(key))
+  const withRows = await keysWithRows(tx, further)
+  const others = further.filter((key) => !withRows.has(key))
+  const reported = keysAmong(items.filter((item) => !isWordsItem(item))).filter((key) => !isOwn.has(key))
   const isThere = gathered.sources.size > 0
   const wanted = termsInItems(items)
   const isWide = wanted.ids.length + wanted.chosen.length + wanted.anchors.length > 0
@@ -420,6 +455,8 @@ async function eraseObjects(
   const unsearched = isWide
     ? await searchApplicationKeys(ports, tx, sought, gathered.projects, work.visit)
     : noneUnsearched()
+  // A later search counts what it finds afterwards.
+  if (run !== '') work.requireChanged()
   const { cut, deleted, retained } = work.done
   const planned = own.filter((key) => counted.has(key)).length + others.filter((key) => counted.has(key)).length
   const late = [...cut, ...deleted].filter((label) => !others.some((key) => counted.has(key) && labelOf(key) === label))
@@ -429,7 +466,7 @@ async function eraseObjects(
   for (const key of others) {
     const label = labelOf(key)
     if (retainedBefore.has(key)) cut.add(label)
-    else if (counted.has(key) && !cut.has(label) && (await objects.versions(key)).length === 0) deleted.add(label)
+    else if (counted.has(key) && !cut.has(label) && (await isAbsent(objects, key))) deleted.add(label)
   }
   return {
     count,
@@ -441,6 +478,7 @@ async function eraseObjects(
       derivedRetained: tallyOf(retained),
       objectsBinary: tallyOf([...unsearched.binary].slice(0, maxUnsearched).map((key) => labelOf(key))),
       objectsLarge: tallyOf([...unsearched.large].slice(0, maxUnsearched).map((key) => labelOf(key))),
+      objectsOddKeys: tallyOf([...unsearched.oddKeys].slice(0, maxUnsearched).map((key) => labelOf(key))),
       objectsOutside: tallyOf(unsearched.isOutside ? ['outside'] : []),
       objectsBeyond: tallyOf(unsearched.isBeyond ? ['beyond'] : []),
     },
@@ -480,7 +518,7 @@ export function objectsDataSource(ports: ObjectsSourcePorts): DataSource {
     residue: (scope, items, now, words, projects) => residueOfObjects(ports, scope, items, now, words, projects),
     projectsIn: (items) => termsInItems(items).projects,
     read: objectReader(ports),
-    notSearched({ objectsBinary = 0, objectsLarge = 0, objectsOutside = 0, objectsBeyond = 0 }) {
+    notSearched({ objectsBinary = 0, objectsLarge = 0, objectsOddKeys = 0, objectsOutside = 0, objectsBeyond = 0 }) {
       const exact = (count: number) => (count < maxUnsearched ? count : null)
       const records: { what: string; count: number | null }[] = []
       if (objectsBinary > 0)
@@ -493,6 +531,8 @@ export function objectsDataSource(ports: ObjectsSourcePorts): DataSource {
           what: receiptText('notSearched', 'largeObjects', { count: maxRead / 1024 / 1024 }),
           count: exact(objectsLarge),
         })
+      if (objectsOddKeys > 0)
+        records.push({ what: receiptText('notSearched', 'objectsOddKeys'), count: exact(objectsOddKeys) })
       if (objectsOutside > 0)
         records.push({
           what: receiptText('notSearched', 'objectsOutside'),

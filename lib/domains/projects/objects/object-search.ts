@@ -1,12 +1,15 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
+import { snapshotObjects } from '#lib/domains/snapshots/queries.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { ObjectStore } from '#lib/stores/objects/objects.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import type { Queryable } from '#lib/stores/postgres/statement.ts'
 import type { MissingStoreData } from '#lib/stores/registered-store.ts'
 import { addErasedId, type Chosen, isOurKey } from '../cache/rules.ts'
+import { keysInUse } from '../documents/repository.ts'
 import { type Claimant, type KeySpace, keySpaceOf, splitWithin } from '../key-space.ts'
 import { scopePart, scopeSubject, writersOf } from '../legal-holds.ts'
 import { foreignRefs, textsNaming } from '../provenance/pointers.ts'
@@ -15,7 +18,7 @@ import { ownershipReader } from '../values/readable.ts'
 import { type Naming, valueDeciderIn } from '../values/value-decider.ts'
 import { Fingerprints } from '../words/fingerprints.ts'
 import { addNames, SourceWords } from '../words/run-words.ts'
-import { mayDeleteObject, objectItemsOf, objectsOfProject, soughtAmong } from './rules.ts'
+import { mayDeleteObject, mayHaveRow, objectItemsOf, objectsOfProject, soughtAmong } from './rules.ts'
 import {
   applicationKeys,
   type ObjectFinding,
@@ -138,6 +141,14 @@ export const labelOf = (key: string, bytes?: Buffer): string => {
   return hash.digest('base64url').slice(0, 22)
 }
 
+/** Of these keys, those of files of messages and documents, snapshots and uploaded states with a row. */
+export async function keysWithRows(db: Queryable, keys: readonly string[]): Promise<Set<string>> {
+  const asked = keys.filter(mayHaveRow)
+  if (asked.length === 0) return new Set()
+  const files = (await keysInUse(db, { keys: asked })).map(({ key }) => key)
+  return new Set([...files, ...(await snapshotObjects(db, asked))])
+}
+
 /** All keys with a prefix. */
 export async function* keysUnder(objects: Pick<ObjectStore, 'list'>, prefix: string): AsyncGenerator<string> {
   for (let after = ''; ; ) {
@@ -196,7 +207,8 @@ export async function searchApplicationKeys(
   visit: (finding: ObjectFinding) => Promise<void>,
 ): Promise<UnsearchedObjects> {
   const work = objectDecider(objects, sought)
-  for await (const key of applicationKeys(objects, work.unsearched)) {
+  const named = (keys: readonly string[]) => keysWithRows(tx, keys)
+  for await (const key of applicationKeys(objects, named, work.unsearched)) {
     const finding = await work.judged(key)
     if (!finding) continue
     const isForeign = finding.found === 'text' && (await foreignRefs(tx, 'objects', [key], [...projects])).has(key)

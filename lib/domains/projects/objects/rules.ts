@@ -1,9 +1,31 @@
 import type { Source } from '#lib/domains/projects/provenance/sources.ts'
 import { shownId } from '#lib/kernel/scoped-ids.ts'
 
-/** Key prefix of the objects of all projects. A reported pointer is used under this prefix only for its own source. */
+/** Key prefix of the objects of all projects. Applications may have other objects there. */
 const ours = 'projects/'
-export const isOurObject = (key: string): boolean => key.startsWith(ours)
+/**
+ * Whether a key is where this installation stores files of messages and documents. A reported pointer is used there only for its own source,
+ * and what a message's or document's own prefix contains is deleted with it, also what a crash left.
+ */
+export const isOurObject = (key: string): boolean =>
+  /^projects\/prj_[0-9A-Za-z]{22}\/(?:messages|documents)\//.test(key)
+
+const uploadKey =
+  /^projects\/prj_[0-9A-Za-z]{22}\/(?:messages\/[\w.:-]+\/att_[0-9A-Za-z]{22}|documents\/[\w.:-]+\/file_[0-9A-Za-z]{22})$/
+const snapshotKey = /^snapshots\/[\w.:-]+\/(?:snap_[0-9A-Za-z]{22}|state\/state_[0-9A-Za-z]{22})$/
+/** Whether a file of a message or document, a snapshot or an uploaded state may have this key. A row names it when its upload is complete. */
+export const isUploadKey = (key: string): boolean => uploadKey.test(key) || snapshotKey.test(key)
+
+/** The object that names the installation that sweeps the bucket. */
+export const installationKey = 'knowledgepulse-installation'
+/** Key prefix for notes of a run about the objects it changed. A repeated attempt after a crash then gives the same result. */
+export const notePrefix = (run: string): string => `knowledgepulse-erasing/${run}/`
+const noteKey = /^knowledgepulse-erasing\/run_[0-9A-Za-z]{22}\/[\w-]{22}$/
+/** Whether the key is of this installation's own objects without content of people: its mark, and notes, which are empty. */
+export const isMark = (key: string): boolean => key === installationKey || noteKey.test(key)
+
+/** Whether rows of this installation may name the object. Other keys are searched without asking. */
+export const mayHaveRow = (key: string): boolean => key.startsWith(ours) || key.startsWith('snapshots/')
 
 /** The key of a document's object, or the prefix of a message's attachments without the slash. */
 export const objectItemsOf = ({ project, kind, id }: Pick<Source, 'project' | 'kind' | 'id'>): string =>
@@ -12,7 +34,7 @@ export const objectItemsOf = ({ project, kind, id }: Pick<Source, 'project' | 'k
 /** Whether a key that a pointer names may be deleted with its source: an object of an application, or the source's own object. */
 export const mayDeleteObject = (source: Source, key: string): boolean => {
   const own = objectItemsOf(source)
-  return !key.startsWith(ours) || key === own || key.startsWith(`${own}/`)
+  return !isOurObject(key) || key === own || key.startsWith(`${own}/`)
 }
 
 /** The key prefix of all objects of a project. */

@@ -1,11 +1,12 @@
 import { memoize } from '#lib/kernel/memoize.ts'
 import { searchStringsOf } from '#lib/stores/cache/search-strings.ts'
+import { isAskable } from '#lib/stores/objects/keys.ts'
 import type { DescribedTexts, ObjectStore } from '#lib/stores/objects/objects.ts'
 import { type Chosen, isDistinctiveKey } from '../cache/rules.ts'
 import { isInKeySpace, type KeySpace } from '../key-space.ts'
 import { type Ownership, readable } from '../values/readable.ts'
 import type { Naming, ValueDecider } from '../values/value-decider.ts'
-import { isOurObject } from './rules.ts'
+import { isMark, isUploadKey } from './rules.ts'
 
 /** What to search for in objects of applications, and the judge of words. */
 export interface ObjectSearch {
@@ -35,12 +36,15 @@ export interface ObjectFinding {
 export interface UnsearchedObjects {
   binary: Set<string>
   large: Set<string>
+  /** Keys with control characters, for which a server cannot be asked. */
+  oddKeys: Set<string>
   isOutside: boolean
   isBeyond: boolean
 }
 export const noneUnsearched = (): UnsearchedObjects => ({
   binary: new Set(),
   large: new Set(),
+  oddKeys: new Set(),
   isOutside: false,
   isBeyond: false,
 })
@@ -50,29 +54,31 @@ export const maxRead = 8 * 1024 * 1024
 /** Maximum number of application keys to list. */
 const maxKeys = 1_000_000
 const perPage = 1_000
-/** Key prefixes of this installation's own objects. Rows name them, and applications do not write there. */
-export const ownFolders = ['projects/', 'snapshots/', 'knowledgepulse-']
-
-/** All keys of applications in a bucket or folder. */
+/**
+ * All keys of applications in a bucket or folder. Left out are keys that rows name, and keys that only this installation makes: their row
+ * may not be stored yet.
+ */
 export async function* applicationKeys(
   objects: Pick<ObjectStore, 'list'>,
+  keysWithRows: (keys: readonly string[]) => Promise<ReadonlySet<string>>,
   unsearched: UnsearchedObjects,
 ): AsyncGenerator<string> {
   let seen = 0
   for (let after = ''; ; ) {
     const page = await objects.list('', after, perPage)
-    const own = page.findIndex((key) => ownFolders.some((folder) => key.startsWith(folder)))
-    const usual = own < 0 ? page : page.slice(0, own)
-    yield* usual
-    seen += usual.length
+    const usual = page.filter((key) => !isUploadKey(key) && !isMark(key))
+    const own = await keysWithRows(usual)
+    for (const key of usual)
+      if (!own.has(key)) {
+        seen++
+        yield key
+      }
     if (seen >= maxKeys) {
       unsearched.isBeyond = true
       return
     }
-    // Skip the folder: its keys continue with letters, which sort before `~`.
-    const folder = own < 0 ? undefined : ownFolders.find((one) => page[own]?.startsWith(one))
-    const last = folder === undefined ? page.at(-1) : `${folder}~`
-    if (last === undefined || (folder === undefined && page.length < perPage)) return
+    const last = page.at(-1)
+    if (last === undefined || page.length < perPage) return
     after = last
   }
 }
@@ -119,7 +125,7 @@ export function objectDecider(
     return found
   }
   /** Counts an object with a version that could not be searched, unless it belongs to another project. */
-  async function count(reason: 'large' | 'binary', key: string): Promise<void> {
+  async function count(reason: 'large' | 'binary' | 'oddKeys', key: string): Promise<void> {
     if ((await ownershipOf(key)()) !== 'elsewhere') unsearched[reason].add(key)
   }
 
@@ -135,7 +141,7 @@ export function objectDecider(
       const found = naming ? 'pointer' : 'text'
       const deleted: ObjectFinding = { key, found, verdict: 'deleted' }
       if (ids.occursIn(key)) return deleted
-      if (isOurObject(key)) return undefined
+      if (isUploadKey(key)) return undefined
       if (!isInside(key)) {
         unsearched.isOutside = true
         return undefined
@@ -143,6 +149,10 @@ export function objectDecider(
       const ownership = ownershipOf(key)
       if (chosen.occursIn(key) || (await wordDecider.hasErasedWords({ form: 'text', text: key }, ownership)))
         return deleted
+      if (!isAskable(key)) {
+        await count('oddKeys', key)
+        return undefined
+      }
       const newest = await objects.read(key, maxRead)
       if (!newest) {
         const left = await objects.versions(key)

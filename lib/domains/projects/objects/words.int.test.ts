@@ -186,7 +186,7 @@ describe.each([
         all,
         residue: (of: ErasureScope = scope) => source().residue(of, all, test.clock.now(), words()),
         counts: { cut: met('derivedCut'), deleted: met('derivedDeleted'), retained: met('derivedRetained') },
-        unsearched: [met('objectsBinary'), met('objectsLarge'), met('objectsOutside')],
+        unsearched: [met('objectsBinary'), met('objectsLarge'), met('objectsOutside'), met('objectsOddKeys')],
         runId,
       }
     }
@@ -317,7 +317,7 @@ describe.each([
       await bed.put(at('large'), Buffer.alloc(9 * 1024 * 1024, 'some words '))
       await bed.put(`elsewhere-${run}`, 'x')
       const { unsearched } = await erase()
-      expect(unsearched).toEqual([1, 1, 1])
+      expect(unsearched).toEqual([1, 1, 1, 0])
       const [objectsBinary = 0, objectsLarge = 0, objectsOutside = 0] = unsearched
       expect(source().notSearched?.({ objectsBinary, objectsLarge, objectsOutside })).toEqual([
         { what: expect.stringContaining('binary'), count: 1 },
@@ -338,6 +338,55 @@ describe.each([
       await bed.remove(at('deleted-binary'))
       const { unsearched } = await erase()
       expect(unsearched.slice(0, 2)).toEqual([1, 2])
+    })
+
+    it('finds words in objects of applications below projects/ and snapshots/, and leaves uploads without a row alone', async () => {
+      const [cut, deleted, outside, upload] = [
+        `projects/4711/${project.id}/turn.txt`,
+        `snapshots/${project.id}/quote.txt`,
+        `projects/4711-${run}/quote.txt`,
+        `projects/${project.id}/documents/${newId('doc')}/${newId('file')}`,
+      ]
+      await bed.put(cut, turn)
+      for (const key of [deleted, outside, upload]) await bed.put(key, quote)
+      await reported(test, project, project.owner, [{ source_id: message, store: 'objects', ref: cut }])
+      const { counts, residue, unsearched } = await erase()
+      expect(await stored()).toEqual({ [cut]: [half], [upload]: [quote] })
+      expect(counts).toEqual({ cut: 1, deleted: 1, retained: 0 })
+      expect(unsearched).toEqual([0, 0, 1, 0])
+      expect([await residue(), await residue(nobody)]).toEqual([0, 0])
+      await bed.put(deleted, quote)
+      expect([await residue(), await residue(nobody)]).toEqual([1, 1])
+      for (const key of [cut, deleted, outside, upload]) await bed.remove(key)
+    })
+
+    it('changes objects whose keys have an empty segment or end with a slash', async () => {
+      const keys = [at('/turn.txt'), at('folder/')]
+      for (const key of keys) await bed.put(key, turn)
+      const { counts, residue } = await erase()
+      expect(await stored()).toEqual({ [keys[0] ?? '']: [half], [keys[1] ?? '']: [half] })
+      expect(counts).toEqual({ cut: 2, deleted: 0, retained: 0 })
+      expect(await residue()).toBe(0)
+    })
+
+    it('counts objects with control characters in their keys as neither read nor deleted', async () => {
+      const key = at('a\tb.txt')
+      await bed.put(key, quote)
+      let unread = 0
+      const texts: string[] = []
+      for (let cursor: string | null = null; ; ) {
+        const page = await source().read?.(cursor, async (place) => void texts.push(...place.texts))
+        unread += page?.unread.format ?? 0
+        cursor = page?.next ?? null
+        if (cursor === null) break
+      }
+      expect(unread).toBe(1)
+      expect(texts.filter((one) => one.includes(key))).toEqual([])
+      expect(await source().residue(nobody, [key], test.clock.now(), words())).toBe(1)
+      const { unsearched } = await erase()
+      expect(unsearched).toEqual([0, 0, 0, 1])
+      expect(await stored()).toEqual({ [key]: [quote] })
+      await bed.remove(key)
     })
 
     it('finds words below a common prefix only in keys that the organization may claim', async () => {

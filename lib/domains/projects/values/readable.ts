@@ -14,21 +14,29 @@ export interface Readable {
   text: string
 }
 
-const magics: [magic: number[], unpack: Parameters<typeof unpackAll>[1]][] = [
-  [[0x1f, 0x8b], gunzipSync],
-  [[0x28, 0xb5, 0x2f, 0xfd], zstdDecompressSync],
-  [[0x78, 0x01], inflateSync],
-  [[0x78, 0x9c], inflateSync],
-  [[0x78, 0xda], inflateSync],
+type Unpack = Parameters<typeof unpackAll>[1]
+const begins =
+  (...magic: number[]) =>
+  (bytes: Buffer): boolean =>
+    magic.every((byte, at) => bytes[at] === byte)
+
+/** RFC 1950: the method DEFLATE, a window of up to 32 KiB, and a check over both bytes. The second byte also has the level. */
+const isZlib = ([method = 0, flags = 0]: Buffer): boolean =>
+  (method & 15) === 8 && method >> 4 <= 7 && (method * 256 + flags) % 31 === 0
+
+const compressions: [isIt: (bytes: Buffer) => boolean, unpack: Unpack][] = [
+  [begins(0x1f, 0x8b), gunzipSync],
+  [begins(0x28, 0xb5, 0x2f, 0xfd), zstdDecompressSync],
+  [isZlib, inflateSync],
 ]
 
 function unpacked(bytes: Buffer): Buffer | undefined {
-  for (const [magic, unpack] of magics)
-    if (magic.every((byte, at) => bytes[at] === byte))
+  for (const [isIt, unpack] of compressions)
+    if (isIt(bytes))
       try {
         return unpackAll(bytes, unpack)
       } catch {
-        return undefined // damaged, larger than the bound, or with other data after it
+        return undefined // damaged, larger than the bound, with other data after it, or a text that begins like this
       }
   return undefined
 }

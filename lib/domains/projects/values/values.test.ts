@@ -20,6 +20,20 @@ it.each([
 ])('readable returns the text of a value in %s', (_name, bytes) => {
   expect(readable(bytes)).toEqual({ form: 'packed', text: sentence })
 })
+it('readable returns the text of a value in zlib of every level and window', () => {
+  for (let level = 0; level <= 9; level++)
+    for (let windowBits = 9; windowBits <= 15; windowBits++)
+      expect(readable(deflateSync(sentence, { level, windowBits })), `level ${level}, window ${windowBits}`).toEqual({
+        form: 'packed',
+        text: sentence,
+      })
+})
+it.each(['x^y stays', 'x\u0001', 'hello', 'H\u0089', '8O', '(S'])(
+  'readable returns text that may begin as zlib unchanged: %j',
+  (text) => {
+    expect(readable(Buffer.from(text))).toEqual({ form: 'text', text })
+  },
+)
 it('readable returns plain text within a binary value as binary', () => {
   const found = readable(Buffer.concat([Buffer.from([0x82, 0xa4, 0xff]), Buffer.from(sentence)]))
   expect(found.form).toBe('binary')
