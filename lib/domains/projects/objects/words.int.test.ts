@@ -11,7 +11,7 @@ import {
 } from '@aws-sdk/client-s3'
 import { Storage } from '@google-cloud/storage'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { type DataSource, timeFor } from '#lib/kernel/data-source.ts'
+import { type DataSource, type ReadPage, timeFor } from '#lib/kernel/data-source.ts'
 import { erasedOf } from '#lib/kernel/erased.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import { newId } from '#lib/kernel/ids.ts'
@@ -375,7 +375,7 @@ describe.each([
       let unread = 0
       const texts: string[] = []
       for (let cursor: string | null = null; ; ) {
-        const page = await source().read?.(cursor, async (place) => void texts.push(...place.texts))
+        const page: ReadPage | undefined = await source().read?.(cursor, async (place) => void texts.push(...place.texts))
         unread += page?.unread.format ?? 0
         cursor = page?.next ?? null
         if (cursor === null) break
