@@ -1,13 +1,19 @@
 // Complete readings over stores that fail, and over values that cannot be read: bounded, counted, and never signed as read.
+import { once } from 'node:events'
+import { createServer, request } from 'node:http'
 import { HumanMessage } from '@langchain/core/messages'
 import { PostgresSaver } from '@langchain/langgraph-checkpoint-postgres'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { decideFinding, decideNames } from '#lib/domains/erasure/reading/reading.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
-import { writeThread } from '#lib/testing/connected-stores.ts'
+import { versionedBucket, writeThread } from '#lib/testing/connected-stores.ts'
 import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
+import { freeTestPort } from '#lib/testing/ports.ts'
 import { eraseWholeProject, madeConversation, madeMessage, madeProject } from '#lib/testing/projects.ts'
+import { isInstalled } from '#lib/testing/services/installed.ts'
+import { s3Credentials } from '#lib/testing/services/objects.ts'
+import { s3Server } from '#lib/testing/services/shared.ts'
 
 let sentences = 0
 const sentence = (): string => {
@@ -33,11 +39,11 @@ const inThreads = (sql: string, values: unknown[] = []) =>
   withConnection(threads.ownerUrl, (client) => client.query(sql, values))
 const write = (thread: string, text: string): Promise<void> =>
   writeThread(saver, thread, { messages: [new HumanMessage(text)] })
-async function erased(): Promise<{ text: string; receiptId: string }> {
-  const project = await madeProject(test)
+async function erased(on: TestApp = test): Promise<{ text: string; receiptId: string }> {
+  const project = await madeProject(on)
   const text = sentence()
-  const message = await madeMessage(test, await madeConversation(test, project), project.owner, { content: text })
-  return { text, receiptId: await eraseWholeProject(test, message.path, project.owner) }
+  const message = await madeMessage(on, await madeConversation(on, project), project.owner, { content: text })
+  return { text, receiptId: await eraseWholeProject(on, message.path, project.owner) }
 }
 const read = () => test.app.completeReadings.read({ rests: false })
 const receiptOf = async (id: string) => (await test.fetch('GET', `/v1/receipts/${id}`)).json
@@ -103,6 +109,63 @@ describe('a complete reading', () => {
     expect(count('large')).toBe(1)
     expect(count('format') + count('binary')).toBeGreaterThanOrEqual(2)
   }, 120_000)
+})
+
+/** A way to the S3 server that answers for archived objects as S3 does: they can be read, but not replaced. */
+async function archivingS3(endpoint: string): Promise<{ port: number; close(): Promise<void> }> {
+  const server = createServer((given, answer) => {
+    const { method, url = '', headers } = given
+    if (method === 'PUT' && url.includes('archived')) {
+      given.resume()
+      answer.writeHead(403, { 'Content-Type': 'application/xml' })
+      answer.end('<?xml version="1.0"?><Error><Code>InvalidObjectState</Code><Message>archived</Message></Error>')
+      return
+    }
+    const passed = request(new URL(url, endpoint), { ...(method && { method }), headers }, (one) => {
+      answer.writeHead(one.statusCode ?? 500, one.headers)
+      one.pipe(answer)
+    })
+    passed.once('error', () => answer.destroy())
+    given.pipe(passed)
+  })
+  const port = await freeTestPort()
+  server.listen(port, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    port,
+    async close() {
+      server.closeAllConnections()
+      server.close()
+    },
+  }
+}
+
+describe.skipIf(!isInstalled('s3'))('a complete reading of objects that S3 does not replace', () => {
+  it('erases the others of the same page, counts these as left, and signs', async () => {
+    const { endpoint } = await s3Server()
+    const bucket = await versionedBucket(endpoint)
+    const archiving = await archivingS3(endpoint)
+    const { key, secret } = s3Credentials
+    const connected = await testApp({
+      KP_OBJECTS_URL: `s3://${key}:${secret}@127.0.0.1:${archiving.port}/${bucket.name}?tls=false`,
+      KP_POINTER_PREFIXES: 'uploads/',
+    })
+    try {
+      const { text, receiptId } = await erased(connected)
+      const others = sentence()
+      const keys = ['a', 'archived', 'z'].map((name) => `uploads/${crypto.randomUUID()}/${name}.txt`)
+      for (const one of keys) await bucket.put(one, `${others}\n${text}`)
+      expect(await connected.app.completeReadings.read({ rests: false })).toBe('completed')
+      const left = [...(await bucket.contents())].filter(([, content]) => content.includes(text.slice(0, 40)))
+      expect(left.map(([place]) => keys.findIndex((one) => place.includes(one)))).toEqual([1])
+      const { json } = await connected.fetch('GET', `/v1/receipts/${receiptId}`)
+      const { stores } = json.complete_reading
+      expect(stores.find((one: { store: string }) => one.store === 'objects')).toMatchObject({ erased: 2, left: 1 })
+    } finally {
+      await connected.close()
+      await archiving.close()
+    }
+  })
 })
 
 describe('decideFinding()', () => {
