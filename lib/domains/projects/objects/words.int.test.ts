@@ -20,6 +20,7 @@ import {
   type MadeConversation,
   type MadeProject,
   madeConversation,
+  madeDocument,
   madeMember,
   madeMessage,
   madeProject,
@@ -347,17 +348,23 @@ describe.each([
         `projects/4711-${run}/quote.txt`,
         `projects/${project.id}/documents/${newId('doc')}/${newId('file')}`,
       ]
+      // A row names this key, although no upload of today would have it.
+      const { id } = await madeDocument(test, project, project.owner)
+      const former = `projects/${project.id}/documents/${id}`
+      await test.db.prisma.document.update({ where: { id }, data: { objectKey: former } })
+      await bed.put(former, quote)
       await bed.put(cut, turn)
       for (const key of [deleted, outside, upload]) await bed.put(key, quote)
       await reported(test, project, project.owner, [{ source_id: message, store: 'objects', ref: cut }])
       const { counts, residue, unsearched } = await erase()
-      expect(await stored()).toEqual({ [cut]: [half], [upload]: [quote] })
+      expect(await stored()).toMatchObject({ [cut]: [half], [upload]: [quote], [former]: [quote] })
+      expect(Object.keys(await stored())).not.toContain(deleted)
       expect(counts).toEqual({ cut: 1, deleted: 1, retained: 0 })
       expect(unsearched).toEqual([0, 0, 1, 0])
       expect([await residue(), await residue(nobody)]).toEqual([0, 0])
       await bed.put(deleted, quote)
       expect([await residue(), await residue(nobody)]).toEqual([1, 1])
-      for (const key of [cut, deleted, outside, upload]) await bed.remove(key)
+      for (const key of [cut, deleted, outside, upload, former]) await bed.remove(key)
     })
 
     it('changes objects whose keys have an empty segment or end with a slash', async () => {
