@@ -152,7 +152,9 @@ describe.skipIf(!isInstalled('s3'))('a complete reading of objects that S3 does 
     })
     try {
       const { text, receiptId } = await erased(connected)
-      const others = sentence()
+      // The words of a living author: the objects are cut, not deleted.
+      const [others, project] = [sentence(), await madeProject(connected)]
+      await madeMessage(connected, await madeConversation(connected, project), project.owner, { content: others })
       const keys = ['a', 'archived', 'z'].map((name) => `uploads/${crypto.randomUUID()}/${name}.txt`)
       for (const one of keys) await bucket.put(one, `${others}\n${text}`)
       expect(await connected.app.completeReadings.read({ rests: false })).toBe('completed')

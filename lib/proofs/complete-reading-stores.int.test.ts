@@ -139,7 +139,7 @@ describe.skipIf(!(await areStoresInstalled()))('a complete reading of connected 
 
   it('erases words from an object whose key has an empty segment, and signs', async () => {
     const { text, erase } = await say()
-    const others = sentence()
+    const { text: others } = await say()
     const key = `uploads//${crypto.randomUUID()}.txt`
     const receiptId = await erase()
     await stores.putObject(key, `${others}\n${text}`)
