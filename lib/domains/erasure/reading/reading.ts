@@ -7,7 +7,6 @@ import { erasedOf } from '#lib/kernel/erased.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import type { CompleteReading, ReadingAttestation } from '#lib/kernel/receipt.ts'
-import { isRecordRefusal } from '#lib/kernel/store-refusal.ts'
 import type { Ledger } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import type { EngineDeps, StoredWords, WordsOfMany } from '../engine/dependencies.ts'
@@ -376,30 +375,8 @@ interface NotedPage {
   names: bigint[]
 }
 
-/**
- * Erases a page. If a store rejects one record for what it is, the others are erased without it. The page that is read again lists its place
- * as left.
- */
-async function erasePage(
-  deps: ReadingDeps,
-  source: DataSource,
-  page: NotedPage,
-  words: WordsOfReading,
-  explained: Explained,
-): Promise<void> {
-  try {
-    await eraseItems(deps, source, page, words, explained)
-  } catch (error) {
-    if (!isRecordRefusal(error)) throw error
-    if (page.items.length <= 1) logFault(error, { job: 'erasure.read', holder: source.name })
-    else
-      for (const [n, item] of page.items.entries())
-        await erasePage(deps, source, { ...page, page: `${page.page}.${n}`, items: [item] }, words, explained)
-  }
-}
-
 /** Erases what was found of one erasure by the engine's own step, and counts and logs it in the same transaction. */
-const eraseItems = (
+const erasePage = (
   deps: ReadingDeps,
   source: DataSource,
   { readingId, receiptId, page, items, runs, names }: NotedPage,
