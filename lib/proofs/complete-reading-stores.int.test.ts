@@ -137,19 +137,6 @@ describe.skipIf(!(await areStoresInstalled()))('a complete reading of connected 
     expect((await lines(receiptId))['objects.bytes']).toMatchObject({ erased: 1, left: outside.length, explained: 0 })
   })
 
-  it('erases words from an object whose key has an empty segment, and signs', async () => {
-    const { text, erase } = await say()
-    const { text: others } = await say()
-    const key = `uploads//${crypto.randomUUID()}.txt`
-    const receiptId = await erase()
-    await stores.putObject(key, `${others}\n${text}`)
-    expect(await read()).toBe('completed')
-    const contents = [...(await stores.everything())].filter(([place]) => place.includes(key)).join('\n')
-    expect(contents).toContain(others.slice(0, 40))
-    expect(contents).not.toContain(text.slice(0, 40))
-    expect((await lines(receiptId))['objects.bytes']).toMatchObject({ erased: 1, left: 0 })
-  })
-
   it('writes nothing to the stores when it finds nothing', async () => {
     const { erase } = await say()
     const receiptId = await erase()

@@ -350,7 +350,7 @@ describe.each([
       ]
       // A row names this key, although no upload of today would have it.
       const { id } = await madeDocument(test, project, project.owner)
-      const former = `projects/${project.id}/documents/${id}`
+      const former = `projects/${project.id}/former/${id}`
       await test.db.prisma.document.update({ where: { id }, data: { objectKey: former } })
       await bed.put(former, quote)
       await bed.put(cut, turn)
@@ -367,9 +367,9 @@ describe.each([
       for (const key of [cut, deleted, outside, upload, former]) await bed.remove(key)
     })
 
-    it('changes objects whose keys have an empty segment or end with a slash', async () => {
-      // This server for S3 stores no bytes under a key that ends with a slash.
-      const keys = [at('/turn.txt'), ...(service === 'gcs' ? [at('folder/')] : [])]
+    // This server for S3 stores its objects as files, so it changes such keys.
+    it.skipIf(service === 's3')('changes objects whose keys have an empty segment or end with a slash', async () => {
+      const keys = [at('/turn.txt'), at('folder/')]
       for (const key of keys) await bed.put(key, turn)
       const { counts, residue } = await erase()
       expect(await stored()).toEqual(Object.fromEntries(keys.map((key) => [key, [half]])))
