@@ -176,6 +176,9 @@ export const receiptTexts = {
       ],
     },
     objectsOddKeys: { text: 'objects with control characters in their keys' },
+    objectsAmongOwn: {
+      text: 'objects of applications below projects/, snapshots/ or knowledgepulse-, after the first {count} files of the registry',
+    },
     objectsBeyond: { text: 'objects beyond the first million keys of the object store' },
     firstReceipt: {
       text: 'what the first receipt stated about retained data, remaining mentions and data that was not searched: after a restore, this receipt was signed again from the erasure ledger, which contains only the numbers of erased records',

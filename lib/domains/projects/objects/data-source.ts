@@ -48,6 +48,7 @@ import {
 import {
   isCounted,
   isOurObject,
+  isReserved,
   isUploadKey,
   isWordsItem,
   keyOf,
@@ -60,6 +61,7 @@ import {
 } from './rules.ts'
 import {
   applicationKeys,
+  maxOwn,
   maxRead,
   noneUnsearched,
   type ObjectFinding,
@@ -247,7 +249,12 @@ async function residueOfObjects(
   const named = await db.transaction((tx) => othersOf(tx, 'objects', keysAmong(items), new Set(), now))
   // Keys found by words are read below.
   const reported = new Set(keysAmong(items.filter((item) => !isWordsItem(item))))
-  const keys = reported.values()
+  // The erasure leaves what belongs to other rows, so it is no residue.
+  const withRows = await keysWithRows(
+    db,
+    [...reported].filter((key) => !isOurObject(key)),
+  )
+  const keys = [...reported].filter((key) => isOurObject(key) || !(isReserved(key) || withRows.has(key))).values()
   await Promise.all(
     Array.from({ length: atOnce }, async () => {
       for (const key of keys) if (!(await isDeleted(objects, key, wordDecider, named.has(key)))) left.add(key)
@@ -480,6 +487,7 @@ async function eraseObjects(
       objectsLarge: tallyOf([...unsearched.large].slice(0, maxUnsearched).map((key) => labelOf(key))),
       objectsOddKeys: tallyOf([...unsearched.oddKeys].slice(0, maxUnsearched).map((key) => labelOf(key))),
       objectsOutside: tallyOf(unsearched.isOutside ? ['outside'] : []),
+      objectsAmongOwn: tallyOf(unsearched.isAmongOwn ? ['own'] : []),
       objectsBeyond: tallyOf(unsearched.isBeyond ? ['beyond'] : []),
     },
     mentions: [],
@@ -518,7 +526,14 @@ export function objectsDataSource(ports: ObjectsSourcePorts): DataSource {
     residue: (scope, items, now, words, projects) => residueOfObjects(ports, scope, items, now, words, projects),
     projectsIn: (items) => termsInItems(items).projects,
     read: objectReader(ports),
-    notSearched({ objectsBinary = 0, objectsLarge = 0, objectsOddKeys = 0, objectsOutside = 0, objectsBeyond = 0 }) {
+    notSearched({
+      objectsBinary = 0,
+      objectsLarge = 0,
+      objectsOddKeys = 0,
+      objectsOutside = 0,
+      objectsAmongOwn = 0,
+      objectsBeyond = 0,
+    }) {
       const exact = (count: number) => (count < maxUnsearched ? count : null)
       const records: { what: string; count: number | null }[] = []
       if (objectsBinary > 0)
@@ -538,6 +553,8 @@ export function objectsDataSource(ports: ObjectsSourcePorts): DataSource {
           what: receiptText('notSearched', 'objectsOutside'),
           count: null,
         })
+      if (objectsAmongOwn > 0)
+        records.push({ what: receiptText('notSearched', 'objectsAmongOwn', { count: maxOwn }), count: null })
       if (objectsBeyond > 0) records.push({ what: receiptText('notSearched', 'objectsBeyond'), count: null })
       return records
     },

@@ -42,6 +42,8 @@ it('mayGo accepts objects of applications and of the pointer’s source, and rej
     `projects/${project}/messages/m10/a`,
     `projects/${project}/messages/`,
     `projects/${project}/documents/m1`,
+    `snapshots/agent-1/${generated('snap', 's')}`,
+    'knowledgepulse-installation',
   ])
     expect(mayDeleteObject(message, key), key).toBe(false)
   expect(mayDeleteObject(source('document', 'd1'), `projects/${project}/documents/d1`)).toBe(true)

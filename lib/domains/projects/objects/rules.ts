@@ -24,6 +24,9 @@ const noteKey = /^knowledgepulse-erasing\/run_[0-9A-Za-z]{22}\/[\w-]{22}$/
 /** Whether the key is of this installation's own objects without content of people: its mark, and notes, which are empty. */
 export const isMark = (key: string): boolean => key === installationKey || noteKey.test(key)
 
+/** Whether only this installation uses the key. Applications cannot report it, except for the source that it belongs to. */
+export const isReserved = (key: string): boolean => isOurObject(key) || isUploadKey(key) || isMark(key)
+
 /** Whether rows of this installation may name the object. Other keys are searched without asking. */
 export const mayHaveRow = (key: string): boolean => key.startsWith(ours) || key.startsWith('snapshots/')
 
@@ -34,7 +37,7 @@ export const objectItemsOf = ({ project, kind, id }: Pick<Source, 'project' | 'k
 /** Whether a key that a pointer names may be deleted with its source: an object of an application, or the source's own object. */
 export const mayDeleteObject = (source: Source, key: string): boolean => {
   const own = objectItemsOf(source)
-  return !isOurObject(key) || key === own || key.startsWith(`${own}/`)
+  return !isReserved(key) || key === own || key.startsWith(`${own}/`)
 }
 
 /** The key prefix of all objects of a project. */

@@ -1,6 +1,6 @@
 import { memoize } from '#lib/kernel/memoize.ts'
 import { searchStringsOf } from '#lib/stores/cache/search-strings.ts'
-import { isAskable } from '#lib/stores/objects/keys.ts'
+import { inKeyOrder, isAskable } from '#lib/stores/objects/keys.ts'
 import type { DescribedTexts, ObjectStore } from '#lib/stores/objects/objects.ts'
 import { type Chosen, isDistinctiveKey } from '../cache/rules.ts'
 import { isInKeySpace, type KeySpace } from '../key-space.ts'
@@ -39,6 +39,8 @@ export interface UnsearchedObjects {
   /** Keys with control characters, for which a server cannot be asked. */
   oddKeys: Set<string>
   isOutside: boolean
+  /** Whether the folders of this installation have too many files to look for objects of applications among all of them. */
+  isAmongOwn: boolean
   isBeyond: boolean
 }
 export const noneUnsearched = (): UnsearchedObjects => ({
@@ -46,6 +48,7 @@ export const noneUnsearched = (): UnsearchedObjects => ({
   large: new Set(),
   oddKeys: new Set(),
   isOutside: false,
+  isAmongOwn: false,
   isBeyond: false,
 })
 
@@ -54,6 +57,10 @@ export const maxRead = 8 * 1024 * 1024
 /** Maximum number of application keys to list. */
 const maxKeys = 1_000_000
 const perPage = 1_000
+/** Maximum number of this installation's own keys to list. A complete reading lists all. */
+export const maxOwn = 100_000
+/** The beginnings of the keys of this installation's own objects. Applications may have objects there too. */
+const ownFolders = ['projects/', 'snapshots/', 'knowledgepulse-']
 /**
  * All keys of applications in a bucket or folder. Left out are keys that rows name, and keys that only this installation makes: their row
  * may not be stored yet.
@@ -63,23 +70,26 @@ export async function* applicationKeys(
   keysWithRows: (keys: readonly string[]) => Promise<ReadonlySet<string>>,
   unsearched: UnsearchedObjects,
 ): AsyncGenerator<string> {
-  let seen = 0
+  let [seen, listed] = [0, 0]
   for (let after = ''; ; ) {
     const page = await objects.list('', after, perPage)
     const usual = page.filter((key) => !isUploadKey(key) && !isMark(key))
     const own = await keysWithRows(usual)
-    for (const key of usual)
-      if (!own.has(key)) {
-        seen++
-        yield key
-      }
+    const further = usual.filter((key) => !own.has(key))
+    yield* further
+    seen += further.length
+    listed += page.length - further.length
     if (seen >= maxKeys) {
       unsearched.isBeyond = true
       return
     }
     const last = page.at(-1)
     if (last === undefined || page.length < perPage) return
-    after = last
+    // Own keys continue with letters, which sort before `~`.
+    const end = listed < maxOwn ? undefined : ownFolders.find((folder) => last.startsWith(folder))
+    const isSkipped = end !== undefined && inKeyOrder(last, `${end}~`) < 0
+    unsearched.isAmongOwn ||= isSkipped
+    after = isSkipped ? `${end}~` : last
   }
 }
 

@@ -3,7 +3,7 @@ import { newId } from '#lib/kernel/ids.ts'
 import { type Issue, Problem } from '#lib/kernel/problem.ts'
 import { shownId } from '#lib/kernel/scoped-ids.ts'
 import { isInKeySpace, keySpaceOf } from '../key-space.ts'
-import { isOurObject } from '../objects/rules.ts'
+import { isReserved } from '../objects/rules.ts'
 import type { ProjectPorts } from '../ports.ts'
 import type { SeenProject } from '../repository.ts'
 import type { ProvenancePointer } from './contract.ts'
@@ -125,7 +125,7 @@ export async function confine(
   const claimed = await claimedKeys(tx, project, { reported, prefixes: ports.pointerPrefixes })
   const issues = reported.flatMap((entry, n): Issue[] => {
     const own = objectsOf(id, entry)
-    const isOurs = entry.store === 'objects' && isOurObject(entry.ref)
+    const isOurs = entry.store === 'objects' && isReserved(entry.ref)
     const isOwn = entry.ref === own || entry.ref.startsWith(`${own}/`)
     if (others.has(n))
       return [

@@ -104,6 +104,7 @@ describe('the provenance ledger', () => {
     for (const entry of [
       { store: 'objects', ref: `projects/${project.id}/messages/${other.id}/${file.id}` },
       { store: 'objects', ref: `projects/${elsewhere.id}/documents/x` },
+      { store: 'objects', ref: `snapshots/${project.id}/${newId('snap')}` },
       { store: 'checkpoints', ref: 'm', place: 'their-thread' },
       { store: 'checkpoints', ref: 'm', place: there.id },
       { store: 'graph', ref: 'e', place: elsewhere.groupId },
@@ -120,6 +121,8 @@ describe('the provenance ledger', () => {
     expect((await report([{ source_id: named.id, store: 'objects', ref: `app/${named.id}` }])).status).toBe(422)
     for (const id of [own.id, conversation.id, project.id])
       expect((await report([{ source_id, store: 'objects', ref: `app/${id}/x` }])).status).toBe(200)
+    for (const folder of ['projects/4711', 'snapshots', 'knowledgepulse-demo'])
+      expect((await report([{ source_id, store: 'objects', ref: `${folder}/${project.id}/x` }])).status).toBe(200)
     expect((await report([{ source_id, store: 'cache', ref: 'allowed:x' }])).status).toBe(200)
     expect((await report([{ source_id, store: 'checkpoints', ref: 'm', place: 'thread-of-nobody' }])).status).toBe(200)
   })
