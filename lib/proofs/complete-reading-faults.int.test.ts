@@ -111,14 +111,14 @@ describe('a complete reading', () => {
   }, 120_000)
 })
 
-/** A way to the S3 server that answers for archived objects as S3 does: they can be read, but not replaced. */
-async function archivingS3(endpoint: string): Promise<{ port: number; close(): Promise<void> }> {
+/** A way to the S3 server that does not replace some objects, as S3 answers if their metadata is too large. */
+async function refusingS3(endpoint: string): Promise<{ port: number; close(): Promise<void> }> {
   const server = createServer((given, answer) => {
     const { method, url = '', headers } = given
-    if (method === 'PUT' && url.includes('archived')) {
+    if (method === 'PUT' && url.includes('refused')) {
       given.resume()
-      answer.writeHead(403, { 'Content-Type': 'application/xml' })
-      answer.end('<?xml version="1.0"?><Error><Code>InvalidObjectState</Code><Message>archived</Message></Error>')
+      answer.writeHead(400, { 'Content-Type': 'application/xml' })
+      answer.end('<?xml version="1.0"?><Error><Code>MetadataTooLarge</Code><Message>refused</Message></Error>')
       return
     }
     const passed = request(new URL(url, endpoint), { ...(method && { method }), headers }, (one) => {
@@ -144,10 +144,10 @@ describe.skipIf(!isInstalled('s3'))('a complete reading of objects that S3 does 
   it('erases the others of the same page, counts these as left, and signs', async () => {
     const { endpoint } = await s3Server()
     const bucket = await versionedBucket(endpoint)
-    const archiving = await archivingS3(endpoint)
+    const refusing = await refusingS3(endpoint)
     const { key, secret } = s3Credentials
     const connected = await testApp({
-      KP_OBJECTS_URL: `s3://${key}:${secret}@127.0.0.1:${archiving.port}/${bucket.name}?tls=false`,
+      KP_OBJECTS_URL: `s3://${key}:${secret}@127.0.0.1:${refusing.port}/${bucket.name}?tls=false`,
       KP_POINTER_PREFIXES: 'uploads/',
     })
     try {
@@ -155,7 +155,7 @@ describe.skipIf(!isInstalled('s3'))('a complete reading of objects that S3 does 
       // The words of a living author: the objects are cut, not deleted.
       const [others, project] = [sentence(), await madeProject(connected)]
       await madeMessage(connected, await madeConversation(connected, project), project.owner, { content: others })
-      const keys = ['a', 'archived', 'z'].map((name) => `uploads/${crypto.randomUUID()}/${name}.txt`)
+      const keys = ['a', 'refused', 'z'].map((name) => `uploads/${crypto.randomUUID()}/${name}.txt`)
       for (const one of keys) await bucket.put(one, `${others}\n${text}`)
       expect(await connected.app.completeReadings.read({ rests: false })).toBe('completed')
       const left = [...(await bucket.contents())].filter(([, content]) => content.includes(text.slice(0, 40)))
@@ -165,7 +165,7 @@ describe.skipIf(!isInstalled('s3'))('a complete reading of objects that S3 does 
       expect(stores.find((one: { store: string }) => one.store === 'objects')).toMatchObject({ erased: 2, left: 1 })
     } finally {
       await connected.close()
-      await archiving.close()
+      await refusing.close()
     }
   })
 })

@@ -23,9 +23,8 @@ export const asS3Problem = (error: unknown): Problem =>
     : unusableStore(s3Refusal(s3ErrorName(error)), {
         detail: `The object store (S3) rejected the request (${s3ErrorName(error)}). No data was lost. Try again later.`,
       })
-/** The server rejects the object for what it is: its key, metadata, tags or size, or an archived object. */
-const ofObject =
-  /^(InvalidArgument|InvalidObjectState|InvalidRequest|InvalidStorageClass|InvalidTag|InvalidURI|KeyTooLongError|MetadataTooLarge|EntityTooLarge)$/
+/** The server rejects the object for what it is: its key, metadata, tags or size. */
+const ofObject = /^(InvalidTag|InvalidURI|KeyTooLongError|MetadataTooLarge|EntityTooLarge)$/
 /** The problem of a change of one object. Another object may be changed nevertheless. */
 export const asChangeProblem = (error: unknown): Problem =>
   !Problem.is(error) && ofObject.test(s3ErrorName(error))
