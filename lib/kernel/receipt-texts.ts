@@ -175,6 +175,7 @@ export const receiptTexts = {
         'objects whose keys have no id of the project or conversation, outside the keys that its organisation may claim under KP_POINTER_PREFIXES: only their keys are searched',
       ],
     },
+    objectsArchived: { text: 'objects that must be restored from an archive of the provider before they can be read' },
     objectsOddKeys: { text: 'objects with control characters in their keys' },
     objectsAmongOwn: {
       text: 'objects of applications below projects/, snapshots/ or knowledgepulse-, after the first {count} files of the registry',

@@ -111,7 +111,7 @@ describe('a complete reading', () => {
   }, 120_000)
 })
 
-/** A way to the S3 server that does not replace some objects, as S3 answers if their metadata is too large. */
+/** A way to the S3 server that does not replace some objects, as S3 answers if their metadata is too large, and does not read archived ones. */
 async function refusingS3(endpoint: string): Promise<{ port: number; close(): Promise<void> }> {
   const server = createServer((given, answer) => {
     const { method, url = '', headers } = given
@@ -119,6 +119,11 @@ async function refusingS3(endpoint: string): Promise<{ port: number; close(): Pr
       given.resume()
       answer.writeHead(400, { 'Content-Type': 'application/xml' })
       answer.end('<?xml version="1.0"?><Error><Code>MetadataTooLarge</Code><Message>refused</Message></Error>')
+      return
+    }
+    if (method === 'GET' && url.includes('archived')) {
+      answer.writeHead(403, { 'Content-Type': 'application/xml' })
+      answer.end('<?xml version="1.0"?><Error><Code>InvalidObjectState</Code><Message>archived</Message></Error>')
       return
     }
     const passed = request(new URL(url, endpoint), { ...(method && { method }), headers }, (one) => {
@@ -141,7 +146,7 @@ async function refusingS3(endpoint: string): Promise<{ port: number; close(): Pr
 }
 
 describe.skipIf(!isInstalled('s3'))('a complete reading of objects that S3 does not replace', () => {
-  it('erases the others of the same page, counts these as left, and signs', async () => {
+  it('erases the others of the same page, counts these as left and archived ones as not read, and signs', async () => {
     const { endpoint } = await s3Server()
     const bucket = await versionedBucket(endpoint)
     const refusing = await refusingS3(endpoint)
@@ -157,12 +162,17 @@ describe.skipIf(!isInstalled('s3'))('a complete reading of objects that S3 does 
       await madeMessage(connected, await madeConversation(connected, project), project.owner, { content: others })
       const keys = ['a', 'refused', 'z'].map((name) => `uploads/${crypto.randomUUID()}/${name}.txt`)
       for (const one of keys) await bucket.put(one, `${others}\n${text}`)
+      await bucket.put(`uploads/${crypto.randomUUID()}/archived.txt`, others)
       expect(await connected.app.completeReadings.read({ rests: false })).toBe('completed')
       const left = [...(await bucket.contents())].filter(([, content]) => content.includes(text.slice(0, 40)))
       expect(left.map(([place]) => keys.findIndex((one) => place.includes(one)))).toEqual([1])
       const { json } = await connected.fetch('GET', `/v1/receipts/${receiptId}`)
       const { stores } = json.complete_reading
-      expect(stores.find((one: { store: string }) => one.store === 'objects')).toMatchObject({ erased: 2, left: 1 })
+      expect(stores.find((one: { store: string }) => one.store === 'objects')).toMatchObject({
+        erased: 2,
+        left: 1,
+        not_read: [{ reason: 'format', count: 1 }],
+      })
     } finally {
       await connected.close()
       await refusing.close()

@@ -21,6 +21,8 @@ export interface ObjectContent {
   bytes: Buffer | undefined
   /** Names and values of user metadata and tags, and the file name of a download. */
   described: string[]
+  /** The object must be restored from an archive of the provider before it can be read: no bytes, no described texts. */
+  isArchived?: boolean
 }
 
 /** Other texts for names and values of metadata and tags. */

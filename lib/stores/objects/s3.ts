@@ -117,7 +117,18 @@ export async function readVersion(
       ],
     }
   } catch (error) {
-    if (unreadable.test(s3ErrorName(error))) return undefined
+    const name = s3ErrorName(error)
+    if (unreadable.test(name)) return undefined
+    // A storage class such as Glacier.
+    if (name === 'InvalidObjectState')
+      return {
+        version: version ?? '',
+        state: '',
+        mediaType: undefined,
+        bytes: undefined,
+        described: [],
+        isArchived: true,
+      }
     throw asS3Problem(error)
   }
 }

@@ -17,7 +17,7 @@ import { Problem } from '#lib/kernel/problem.ts'
 import { receiptText } from '#lib/kernel/receipt-texts.ts'
 import { isRecordRefusal } from '#lib/kernel/store-refusal.ts'
 import { searchStringsOf } from '#lib/stores/cache/search-strings.ts'
-import { isObjectKey } from '#lib/stores/objects/keys.ts'
+import { isAskable, isObjectKey } from '#lib/stores/objects/keys.ts'
 import type { ObjectStore } from '#lib/stores/objects/objects.ts'
 import { requireConnectedStores } from '#lib/stores/registered-store.ts'
 import { mergedChosen } from '../cache/rules.ts'
@@ -211,7 +211,7 @@ const objectReader =
         }
         const one = await objects.read(key, maxRead, version)
         if (!one) continue
-        if (!one.bytes) add('large')
+        if (!one.bytes) add(one.isArchived ? 'format' : 'large')
         const value = one.bytes && readable(one.bytes)
         if (value?.form === 'binary') add('binary')
         await visit({
@@ -310,6 +310,8 @@ async function wordsLeft(
   const left = new Set<string>()
   const named = (keys: readonly string[]) => keysWithRows(db, keys)
   for await (const key of applicationKeys(objects, named, noneUnsearched())) {
+    // The erasure counts it as not searched.
+    if (!isAskable(key)) continue
     if (hasErasedId(key)) left.add(key)
     else if (isInside(key)) {
       const ownership = ownershipOf(key)
@@ -419,7 +421,7 @@ async function eraseObjects(
   const isOwn = new Set(own)
   const further = keys.filter((key) => !isOwn.has(key))
   const withRows = await keysWithRows(tx, further)
-  const others = further.filter((key) => !withRows.has(key))
+  const others = further.filter((key) => !withRows.has(key) || gathered.rows.has(key))
   const reported = keysAmong(items.filter((item) => !isWordsItem(item))).filter((key) => !isOwn.has(key))
   const isThere = gathered.sources.size > 0
   const wanted = termsInItems(items)
@@ -485,6 +487,7 @@ async function eraseObjects(
       derivedRetained: tallyOf(retained),
       objectsBinary: tallyOf([...unsearched.binary].slice(0, maxUnsearched).map((key) => labelOf(key))),
       objectsLarge: tallyOf([...unsearched.large].slice(0, maxUnsearched).map((key) => labelOf(key))),
+      objectsArchived: tallyOf([...unsearched.archived].slice(0, maxUnsearched).map((key) => labelOf(key))),
       objectsOddKeys: tallyOf([...unsearched.oddKeys].slice(0, maxUnsearched).map((key) => labelOf(key))),
       objectsOutside: tallyOf(unsearched.isOutside ? ['outside'] : []),
       objectsAmongOwn: tallyOf(unsearched.isAmongOwn ? ['own'] : []),
@@ -529,6 +532,7 @@ export function objectsDataSource(ports: ObjectsSourcePorts): DataSource {
     notSearched({
       objectsBinary = 0,
       objectsLarge = 0,
+      objectsArchived = 0,
       objectsOddKeys = 0,
       objectsOutside = 0,
       objectsAmongOwn = 0,
@@ -546,6 +550,8 @@ export function objectsDataSource(ports: ObjectsSourcePorts): DataSource {
           what: receiptText('notSearched', 'largeObjects', { count: maxRead / 1024 / 1024 }),
           count: exact(objectsLarge),
         })
+      if (objectsArchived > 0)
+        records.push({ what: receiptText('notSearched', 'objectsArchived'), count: exact(objectsArchived) })
       if (objectsOddKeys > 0)
         records.push({ what: receiptText('notSearched', 'objectsOddKeys'), count: exact(objectsOddKeys) })
       if (objectsOutside > 0)

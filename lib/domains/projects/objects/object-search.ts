@@ -18,7 +18,7 @@ import { ownershipReader } from '../values/readable.ts'
 import { type Naming, valueDeciderIn } from '../values/value-decider.ts'
 import { Fingerprints } from '../words/fingerprints.ts'
 import { addNames, SourceWords } from '../words/run-words.ts'
-import { mayDeleteObject, mayHaveRow, objectItemsOf, objectsOfProject, soughtAmong } from './rules.ts'
+import { isInSnapshots, mayDeleteObject, mayHaveRow, objectItemsOf, objectsOfProject, soughtAmong } from './rules.ts'
 import {
   applicationKeys,
   type ObjectFinding,
@@ -145,8 +145,11 @@ export const labelOf = (key: string, bytes?: Buffer): string => {
 export async function keysWithRows(db: Queryable, keys: readonly string[]): Promise<Set<string>> {
   const asked = keys.filter(mayHaveRow)
   if (asked.length === 0) return new Set()
-  const files = (await keysInUse(db, { keys: asked })).map(({ key }) => key)
-  return new Set([...files, ...(await snapshotObjects(db, asked))])
+  const [snapshots, files] = [asked.filter(isInSnapshots), asked.filter((key) => !isInSnapshots(key))]
+  return new Set([
+    ...(files.length > 0 ? (await keysInUse(db, { keys: files })).map(({ key }) => key) : []),
+    ...(snapshots.length > 0 ? await snapshotObjects(db, snapshots) : []),
+  ])
 }
 
 /** All keys with a prefix. */

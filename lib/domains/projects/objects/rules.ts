@@ -28,7 +28,8 @@ export const isMark = (key: string): boolean => key === installationKey || noteK
 export const isReserved = (key: string): boolean => isOurObject(key) || isUploadKey(key) || isMark(key)
 
 /** Whether rows of this installation may name the object. Other keys are searched without asking. */
-export const mayHaveRow = (key: string): boolean => key.startsWith(ours) || key.startsWith('snapshots/')
+export const mayHaveRow = (key: string): boolean => key.startsWith(ours) || isInSnapshots(key)
+export const isInSnapshots = (key: string): boolean => key.startsWith('snapshots/')
 
 /** The key of a document's object, or the prefix of a message's attachments without the slash. */
 export const objectItemsOf = ({ project, kind, id }: Pick<Source, 'project' | 'kind' | 'id'>): string =>

@@ -36,6 +36,8 @@ export interface ObjectFinding {
 export interface UnsearchedObjects {
   binary: Set<string>
   large: Set<string>
+  /** Objects that must be restored from an archive of the provider before they can be read. */
+  archived: Set<string>
   /** Keys with control characters, for which a server cannot be asked. */
   oddKeys: Set<string>
   isOutside: boolean
@@ -46,6 +48,7 @@ export interface UnsearchedObjects {
 export const noneUnsearched = (): UnsearchedObjects => ({
   binary: new Set(),
   large: new Set(),
+  archived: new Set(),
   oddKeys: new Set(),
   isOutside: false,
   isAmongOwn: false,
@@ -129,13 +132,13 @@ export function objectDecider(
       for (const text of texts)
         isErased ||= namesErased(text.text) || (await wordDecider.hasErasedWords(text, ownershipOf(key)))
       if (isErased) found.push(version)
-      else if (!value) await count('large', key)
+      else if (!value) await count(one.isArchived ? 'archived' : 'large', key)
       else if (value.form === 'binary') await count('binary', key)
     }
     return found
   }
   /** Counts an object with a version that could not be searched, unless it belongs to another project. */
-  async function count(reason: 'large' | 'binary' | 'oddKeys', key: string): Promise<void> {
+  async function count(reason: 'large' | 'binary' | 'archived' | 'oddKeys', key: string): Promise<void> {
     if ((await ownershipOf(key)()) !== 'elsewhere') unsearched[reason].add(key)
   }
 
@@ -150,6 +153,13 @@ export function objectDecider(
       const naming = names.get(key)
       const found = naming ? 'pointer' : 'text'
       const deleted: ObjectFinding = { key, found, verdict: 'deleted' }
+      // Also if its key has erased words: nobody can be asked to delete it.
+      if (!isAskable(key)) {
+        if (ids.occursIn(key) || isInside(key)) await count('oddKeys', key)
+        else unsearched.isOutside = true
+        return undefined
+      }
+      if (isMark(key)) return undefined
       if (ids.occursIn(key)) return deleted
       if (isUploadKey(key)) return undefined
       if (!isInside(key)) {
@@ -159,10 +169,6 @@ export function objectDecider(
       const ownership = ownershipOf(key)
       if (chosen.occursIn(key) || (await wordDecider.hasErasedWords({ form: 'text', text: key }, ownership)))
         return deleted
-      if (!isAskable(key)) {
-        await count('oddKeys', key)
-        return undefined
-      }
       const newest = await objects.read(key, maxRead)
       if (!newest) {
         const left = await objects.versions(key)
@@ -182,7 +188,7 @@ export function objectDecider(
       }
       if (newest.bytes === undefined) {
         if (naming) return deleted
-        await count('large', key)
+        await count(newest.isArchived ? 'archived' : 'large', key)
         return undefined
       }
       const { state } = newest

@@ -379,6 +379,8 @@ describe.each([
 
     it('counts objects with control characters in their keys as neither read nor deleted', async () => {
       const key = at('a\tb.txt')
+      // Its key has erased words and an erased id.
+      const odd = at(`${mine}/${message}\t.eml`)
       await bed.put(key, quote)
       let unread = 0
       const texts: string[] = []
@@ -394,10 +396,12 @@ describe.each([
       expect(unread).toBe(1)
       expect(texts.filter((one) => one.includes(key))).toEqual([])
       expect(await source().residue(nobody, [key], test.clock.now(), words())).toBe(1)
-      const { unsearched } = await erase()
-      expect(unsearched.at(-1)).toBe(1)
-      expect(await stored()).toEqual({ [key]: [quote] })
-      await bed.remove(key)
+      await bed.put(odd, quote)
+      const { unsearched, residue } = await erase()
+      expect(unsearched.at(-1)).toBe(2)
+      expect(await residue()).toBe(0)
+      expect(await stored()).toEqual({ [key]: [quote], [odd]: [quote] })
+      for (const one of [key, odd]) await bed.remove(one)
     })
 
     it('finds words below a common prefix only in keys that the organization may claim', async () => {
