@@ -121,7 +121,8 @@ async function refusingS3(endpoint: string): Promise<{ port: number; close(): Pr
       answer.end('<?xml version="1.0"?><Error><Code>MetadataTooLarge</Code><Message>refused</Message></Error>')
       return
     }
-    if (method === 'GET' && url.includes('archived')) {
+    // Its listings are answered.
+    if (method === 'GET' && new URL(url, endpoint).pathname.includes('archived')) {
       answer.writeHead(403, { 'Content-Type': 'application/xml' })
       answer.end('<?xml version="1.0"?><Error><Code>InvalidObjectState</Code><Message>archived</Message></Error>')
       return
