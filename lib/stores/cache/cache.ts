@@ -79,7 +79,9 @@ export interface CacheStore {
    * pieces of an entry follow one another. The texts of a hash are names of fields and their values, alternating; those of a stream are the id of
    * each entry, and its fields in the same way.
    */
-  texts(visit: (name: string, texts: readonly Buffer[], type: CacheType) => Promise<void>): Promise<void>
+  texts(
+    visit: (name: string, texts: readonly Buffer[], piece: { type: CacheType; isFirst: boolean }) => Promise<void>,
+  ): Promise<void>
   /**
    * Replaces one part of an entry, or removes it (null). TTL, score and position are preserved. If the part has changed since it was
    * read, it changes nothing and returns false. An entry without parts is deleted. Equal items of a list change together, unless `at` is

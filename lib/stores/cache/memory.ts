@@ -147,7 +147,7 @@ export function memoryCache(bounds: MemoryBounds = usual): CacheStore {
         await visit(
           name,
           [value, ...about].map((one) => Buffer.from(one)),
-          'other',
+          { type: 'other', isFirst: true },
         )
     },
     async change({ name }, { id, texts }, to) {

@@ -146,7 +146,13 @@ export function redisCache(url: string): CacheStore {
         const left = page.filter(isEntry).values()
         await Promise.all(
           Array.from({ length: readAtOnce }, async () => {
-            for (const latin of left) await scan.texts(latin, (...found) => visit(nameFrom(latin), ...found))
+            for (const latin of left) {
+              let isFirst = true
+              await scan.texts(latin, async (texts, type) => {
+                await visit(nameFrom(latin), texts, { type, isFirst })
+                isFirst = false
+              })
+            }
           }),
         )
       }

@@ -186,14 +186,17 @@ interface Explained {
   /** The runs of its erasure that texts of others explain. */
   by(receiptId: string): ReadonlySet<number>
   /**
-   * The runs that only assistants also wrote, who may quote the oldest erased text or say the same: in other projects after it, or in any project if
-   * they wrote before it only by the date that a client stated.
+   * The runs that only assistants also wrote, who may quote the oldest erased text or say the same: in other projects after it, or in any project
+   * shortly before it, or before it only by the time that a client stated.
    */
   doubtful(receiptId: string): ReadonlySet<number>
 }
 
 /** For each run in texts of assistants: their projects, and there the first time that a client stated and at which we stored one. */
 type MachineTexts = Map<number, { project: string; at: number; storedAt: number }[]>
+
+/** In milliseconds: an application that stores a question and its answer together may store the answer first. */
+const turn = 10 * 60_000
 
 function explainedBy(persons: ReadonlySet<number>, machines: MachineTexts, of: WordsOfReading['of']): Explained {
   const known = new Map<string, { by: Set<number>; doubtful: Set<number> }>()
@@ -204,8 +207,11 @@ function explainedBy(persons: ReadonlySet<number>, machines: MachineTexts, of: W
     const { since, projects = [] } = of.get(receiptId) ?? {}
     const first = since?.getTime() ?? Number.POSITIVE_INFINITY
     for (const [run, texts] of machines)
-      if (texts.some(({ storedAt }) => storedAt < first)) sets.by.add(run)
-      else if (!persons.has(run) && texts.some(({ project, at }) => at < first || !projects.includes(project)))
+      if (texts.some(({ storedAt }) => storedAt < first - turn)) sets.by.add(run)
+      else if (
+        !persons.has(run) &&
+        texts.some(({ project, at, storedAt }) => Math.min(at, storedAt) < first || !projects.includes(project))
+      )
         sets.doubtful.add(run)
     return sets
   }

@@ -282,8 +282,11 @@ function readings(values: readonly Readable[], type: CacheType): ValuePart[][] {
   const parts = found.map((some) => some.map((text, n) => new ValuePart(n, parsedValue(text))))
   return type === 'stream' ? [...parts, entriesOfStream(texts)] : parts
 }
-/** Texts at the end of a piece of a collection that are read again with the next piece, and collections that are read at once. */
-const maxBefore = 100
+/**
+ * Texts at the end of a piece of a collection that are read again with the next piece: fewer than erasing reads, so that it erases what is found
+ * here. And collections that are read at once.
+ */
+const maxBefore = 50
 const maxOpen = 64
 
 interface ResidueSearch {
@@ -311,10 +314,11 @@ async function textsLeft(
   const byWords = new Set<string>()
   /** The end of the last piece of each entry that is being read: words may continue in the next piece. */
   const ends = new Map<string, readonly Readable[]>()
-  await cache.texts(async (name, texts, type) => {
+  await cache.texts(async (name, texts, { type, isFirst }) => {
     if (!mayDeleteKey(name, ownPrefix) || left.has(name)) return
     const values = texts.map((text) => readable(text))
-    const before = ends.get(name) ?? []
+    // An entry may be read twice.
+    const before = isFirst ? [] : (ends.get(name) ?? [])
     ends.delete(name)
     if (texts.length > 1) ends.set(name, values.slice(-maxBefore))
     for (const [oldest] of ends) if (ends.size > maxOpen) ends.delete(oldest)

@@ -218,8 +218,8 @@ async function changesByWords(
   return { changes, isRetained, isCut }
 }
 
-/** The number of parts of the portion before that are read with a portion. */
-const maxBefore = 50
+/** The number of parts of the portion before that are read with a portion: more than verification reads. */
+const maxBefore = 100
 
 /** Decides about entries one by one. */
 function cacheDecider(sought: CacheSearch) {

@@ -462,6 +462,17 @@ describe.skipIf(!(await isRedisInstalled()))('the cache data source and the word
     expect(await residue()).toBe(1)
   })
 
+  it('erase removes everything at the border of two pieces of a list of characters that residue counts', async () => {
+    const key = (name: string) => `app:${project.id}:${name}`
+    const lists = [45, 55, 70, 95].map((before) => {
+      const items = Array.from({ length: 500 - before }, (_, n) => `item ${n}`)
+      return { name: key(`characters-${before}`), items: [...items, ' ', ...mine, ' ', 'end'] }
+    })
+    for (const { name, items } of lists) await client.rPush(name, items)
+    const { residue, later } = await erase()
+    expect([await residue(), await later()]).toEqual([0, 0])
+  })
+
   it('erase removes words that are split over repeated fields of the entries of a stream, and residue counts them', async () => {
     const pairs = ['I have', 'slept badly', 'since my', 'brother moved', 'into the', 'attic.']
     const write = async (key: string) => {

@@ -38,22 +38,18 @@ import {
   type SearchedKind,
 } from './repository.ts'
 
-/** Where to search: an older message of an assistant cannot quote the erased ones. */
+/** Where to search: a message of an assistant that was stored before the erased ones, and not changed since, cannot quote them. */
 interface Searched {
   project: string
   since: Date
-  /** The order in which the first of them was stored. Null: unknown. */
-  ordinal: number | null
 }
 const searchedPrefix = 'within:'
-const itemOf = ({ project, since, ordinal }: Searched): string =>
-  `${searchedPrefix}${project}:${since.toISOString()}${ordinal === null ? '' : `:${ordinal}`}`
-const searchedItem = /^within:([^:]+):(\d{4}-[^Z]+Z)(?::(\d+))?$/
+const itemOf = ({ project, since }: Searched): string => `${searchedPrefix}${project}:${since.toISOString()}`
 function searchedAmong(items: readonly string[]): Searched[] {
   return items.flatMap((item) => {
-    const [, project, since, ordinal] = searchedItem.exec(item) ?? []
-    if (project === undefined || since === undefined) return []
-    return [{ project, since: new Date(since), ordinal: ordinal === undefined ? null : Number(ordinal) }]
+    if (!item.startsWith(searchedPrefix)) return []
+    const at = item.indexOf(':', searchedPrefix.length)
+    return [{ project: item.slice(searchedPrefix.length, at), since: new Date(item.slice(at + 1)) }]
   })
 }
 
@@ -161,12 +157,12 @@ async function quotationIn(row: MessageRow, cut: Cut): Promise<Quotation | undef
 /** Messages of assistants in a project with erased words. Only reads. */
 async function* quotationsIn(
   tx: Transaction,
-  { project, since, ordinal }: Searched,
+  { project, since }: Searched,
   { now, erasedIds }: Sought,
   cut: Cut,
 ): AsyncGenerator<Quotation> {
   for (let after = ''; ; ) {
-    const rows = await machineMessages(tx, { project, after, since, ordinal, now })
+    const rows = await machineMessages(tx, { project, after, since, now })
     for (const row of rows) {
       const found = erasedIds.has(row.id) ? undefined : await quotationIn(row, cut)
       if (found) yield found
@@ -230,7 +226,7 @@ async function stillQuoting(
   now: Date,
 ): Promise<Record<SearchedKind, string[]>> {
   const quoting: Record<SearchedKind, string[]> = { messages: [], references: [] }
-  for (const { project, since, ordinal } of searched) {
+  for (const { project, since } of searched) {
     const cut = cutterWithin(tx, project, { words, now, erasedIds: new Set() })
     const isQuoting = async (texts: readonly string[]): Promise<boolean> => {
       for (const text of texts) if ((await cut(text)) !== undefined) return true
@@ -238,7 +234,7 @@ async function stillQuoting(
     }
     for (const kind of ['messages', 'references'] as const)
       for (let after = ''; ; ) {
-        const rows = await quotingRecordsWithin(tx, { project, after, since, ordinal, now }, kind)
+        const rows = await quotingRecordsWithin(tx, { project, after, since, now }, kind)
         for (const { id, texts } of rows) if (await isQuoting(texts)) quoting[kind].push(id)
         const last = rows.at(-1)
         if (last === undefined || rows.length < maxQuoting[kind]) break
@@ -393,7 +389,7 @@ export function quotationDataSource(db: Database, sources: Sources, stores: KeyS
   }
   /** The projects of a scope, the words of its texts, and the ids that count as erased. */
   async function gathered(scope: ErasureScope, tx: Transaction, now: Date) {
-    const since = new Map<string, Searched>()
+    const since = new Map<string, Date>()
     const words = new SourceWords()
     const numbers = new Set<string>()
     const { account = null, participants = [] } = scopeSubject(scope) ?? {}
@@ -401,20 +397,14 @@ export function quotationDataSource(db: Database, sources: Sources, stores: KeyS
     const erasedIds = new Set<string>(participants)
     for await (const page of sources.of(scope, tx, now))
       for (const source of page) {
-        const { id, project, createdAt, ordinal } = source
+        const { id, project, createdAt } = source
         words.add(source)
         if (isPerson) for (const text of source.texts) for (const one of phoneNumbersIn(text)) numbers.add(one)
         erasedIds.add(id)
         const known = since.get(project)
-        since.set(project, {
-          project,
-          since: known && known.since < createdAt ? known.since : createdAt,
-          ordinal: Math.min(known?.ordinal ?? Number.POSITIVE_INFINITY, ordinal ?? Number.POSITIVE_INFINITY),
-        })
+        if (!known || createdAt < known) since.set(project, createdAt)
       }
-    const searched = [...since.values()].map(
-      (one): Searched => (one.ordinal === Number.POSITIVE_INFINITY ? { ...one, ordinal: null } : one),
-    )
+    const searched = [...since].map(([project, at]): Searched => ({ project, since: at }))
     const all = words.all()
     for (const number of numbers) all.addNumber(number)
     addNames(all, await sources.names(scope, tx, new Set(since.keys())))

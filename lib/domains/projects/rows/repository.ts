@@ -213,8 +213,8 @@ export const reportedPointers = statement('projects.reported-pointers', {
       AND store IN ('cache', 'objects', 'outside') ORDER BY id LIMIT ${maxReportedPointers}`,
 })
 
-/** SQL: whether a message is later than the oldest erased one, by its time or by the order in which we stored both. Clients state times. */
-const isLaterMessage = '(x.created_at >= $since OR x.ordinal > $ordinal)'
+/** SQL: whether a message may quote the oldest erased one. Clients state `created_at`; we note when we stored or changed a message. */
+const isLaterMessage = '(x.created_at >= $since OR x.updated_at >= $since)'
 /** Maximum number of messages that {@link machineMessages} returns. */
 export const maxMachineMessages = 500
 const joinContainers = 'JOIN conversations c ON c.id = x.conversation_id JOIN projects p ON p.id = x.project_id'
@@ -222,7 +222,7 @@ const isFree = `${projectHoldSql} IS NULL AND ${staysSql('x', 'c.erasing_since I
 
 /** Messages of assistants, tools and system prompts after an id, except those that are being erased or under legal hold. */
 export const machineMessages = statement('projects.machine-messages', {
-  takes: { project: 'text', after: 'text', since: 'timestamptz', ordinal: 'float8?', now: 'timestamptz' },
+  takes: { project: 'text', after: 'text', since: 'timestamptz', now: 'timestamptz' },
   returns: { id: 'text', content: 'text', edits: 'text[]', contents: 'text[]', files: 'text[]', names: 'text[]' },
   isPrepared: true,
   sql: `WITH ${projectHoldsSql('$now')}
@@ -298,14 +298,11 @@ export const quotingRecords = statement('projects.quoting-records', {
 })
 
 /** The kinds of records that every erasure changes in its projects, and the time since which it searches them. */
-const searchedKinds = {
-  messages: isLaterMessage,
-  references: '(x.at >= $since OR $ordinal < 0)',
-} as const
+const searchedKinds = { messages: isLaterMessage, references: 'x.at >= $since' } as const
 export type SearchedKind = keyof typeof searchedKinds
 /** A page of the records of a project that verification searches, after an id, except those under legal hold. */
 export const quotingRecordsWithin = statement('projects.quoting-records-within', {
-  takes: { project: 'text', after: 'text', since: 'timestamptz', ordinal: 'float8?', now: 'timestamptz' },
+  takes: { project: 'text', after: 'text', since: 'timestamptz', now: 'timestamptz' },
   returns: { id: 'text', texts: 'text[]' },
   isPrepared: true,
   variants: ['messages', 'references'],
