@@ -1,4 +1,5 @@
 import { statement, typed } from '#lib/stores/postgres/statement.ts'
+import { textsOfDocumentSql } from '../documents/texts.ts'
 import {
   type AuthoredTable,
   type CoveredTable,
@@ -244,7 +245,7 @@ const sourcesIn: Record<AuthoredTable, string> = {
     FROM messages x JOIN projects p ON p.id = x.project_id JOIN conversations c ON c.id = x.conversation_id
     WHERE x.id = ANY($ids) ORDER BY x.id`,
   documents: `SELECT ${sourceColumns}, NULL::text AS conversation, NULL::text[] AS threads, NULL::float8 AS ordinal,
-      ARRAY(SELECT k.content FROM document_chunks k WHERE k.document_id = x.id ORDER BY k.position) AS texts, ARRAY[x.object_key] AS objects
+      ${textsOfDocumentSql('x.id')} AS texts, ARRAY[x.object_key] AS objects
     FROM documents x JOIN projects p ON p.id = x.project_id WHERE x.id = ANY($ids) ORDER BY x.id`,
 }
 

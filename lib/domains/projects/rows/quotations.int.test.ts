@@ -102,6 +102,22 @@ it('erasure cuts an answer that states an older time than the question that it q
   expect(await contentOf(late.id)).not.toContain('storks')
 })
 
+it('erasure cuts words from answers that quote a document across the border between two parts of it', async () => {
+  const { project, answer } = await talk()
+  const quoted = 'three grey otters live under the wooden stairs of my cellar'
+  const filler = 'o '.repeat(985)
+  const document = await madeDocument(test, project, project.owner, {
+    bytes: `${filler}${quoted} ${'and so on '.repeat(80)}`,
+  })
+  const chunks = await test.db.prisma.documentChunk.findMany({ where: { documentId: document.id } })
+  expect(chunks.map(({ content }) => content.includes('otters live under the wooden stairs'))).toEqual([false, false])
+  const quoting = await answer('assistant', `${rest} You have ${quoted}.`)
+  await eraseWholeProject(test, `${project.path}/documents/${document.id}`, project.owner)
+  const left = await contentOf(quoting.id)
+  expect(left).toContain(rest)
+  expect(left).not.toContain('otters')
+})
+
 it("erasure removes a person's words from the keys and references that were reported for others, and nothing else", async () => {
   const { project, conversation, message } = await talk()
   const other = await madeMessage(test, conversation, await madeMember(test, project), { content: rest })

@@ -147,3 +147,20 @@ it('haveWritten returns whether an author of another project wrote six words of 
   expect(await living.haveWritten('a paraphrase that no person in the installation ever wrote')).toBe(false)
   expect(await living.haveWritten('этого никто и никогда не писал в этой установке')).toBe(false)
 })
+
+it.each([2, 4, 6, 8])(
+  'explained returns runs at the border between two parts of a document, %i words before it',
+  async (before) => {
+    const word = newId('w').slice(-8).toLowerCase()
+    const words = `her ${word} fever began before we moved into Rhabarberstrasse with the ${word} dog`.split(' ')
+    const first = `${words.slice(0, before).join(' ')} `
+    const document = `${'o '.repeat((1_996 - first.length) / 2)}${first}${words.slice(before).join(' ')} ${'and so on '.repeat(80)}`
+    const { chunks } = await madeDocument(test, other, other.owner, { bytes: document })
+    expect(chunks).toBe(2)
+    const stored = await test.db.prisma.documentChunk.findMany({ where: { content: { contains: word } } })
+    expect(stored).toHaveLength(2)
+    const { explained, all } = await explainedOf(words.join(' '))
+    expect(all).toBeGreaterThan(5)
+    expect(explained).toBe(all)
+  },
+)

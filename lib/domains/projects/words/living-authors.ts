@@ -53,6 +53,14 @@ const patternOf = (given: string): string => {
     .join(between)
 }
 
+/** Patterns of the first and of the last half of the words: a border between two parts of a document leaves one of them in one part. */
+function halvesOf(pattern: string): { head: string; tail: string } {
+  const words = pattern.split(between)
+  if (words.length < 2) return { head: nothing, tail: nothing }
+  const half = Math.ceil(words.length / 2)
+  return { head: words.slice(0, half).join(between), tail: words.slice(-half).join(between) }
+}
+
 /** The texts of all runs within a text; the complete text if it is shorter than a run. */
 function runTexts(text: string): string[] {
   const tokens = tokenize(text)
@@ -98,7 +106,9 @@ export function livingAuthors({ within, projects, now, erasedIds, runsIn }: Livi
     within(async (tx) => {
       await preferIndexes(tx)
       const erased = [...erasedIds]
-      const found = await textsElsewhere(tx, { projects, erased, now, max: maxTexts, patterns })
+      const halves = patterns.map(halvesOf)
+      const [heads, tails] = [halves.map(({ head }) => head), halves.map(({ tail }) => tail)]
+      const found = await textsElsewhere(tx, { projects, erased, now, max: maxTexts, patterns, heads, tails })
       const short = patterns.map((one) => (one.split(between).length <= maxNameWords ? one : nothing))
       if (short.every((one) => one === nothing)) return found
       return [...found, ...(await namesElsewhere(tx, { projects, erased, max: maxTexts, patterns: short }))]

@@ -1,5 +1,6 @@
 import { type AuthoredTable, joinProjectHolds, projectHoldsSql, staysSql } from '#lib/domains/projects/legal-holds.ts'
 import { statement } from '#lib/stores/postgres/statement.ts'
+import { borderSql, joinNextPart, textsOfDocumentSql } from '../documents/texts.ts'
 
 /** Prevents concurrent additions to the erased words of a run until the transaction ends. */
 export const lockErasedWords = statement('words.lock', {
@@ -29,7 +30,7 @@ export const maxRemaining: Record<AuthoredTable, number> = { messages: 1_000, do
 const textsOf: Record<AuthoredTable, string> = {
   messages:
     'ARRAY[x.content] || ARRAY(SELECT e.content FROM message_edits e WHERE e.message_id = x.id ORDER BY e.edited_at, e.id)',
-  documents: 'ARRAY(SELECT k.content FROM document_chunks k WHERE k.document_id = x.id ORDER BY k.position)',
+  documents: textsOfDocumentSql('x.id'),
 }
 const isMarked: Record<AuthoredTable, [join: string, marked: string]> = {
   messages: [
@@ -148,6 +149,12 @@ export const namesElsewhere = statement('words.names-elsewhere', {
       SELECT a.name FROM project_participants a WHERE a.name ~* g.pattern AND a.project_id <> ALL($projects) AND a.id <> ALL($erased) LIMIT $max) AS f`,
 })
 
+/** Texts around the borders of documents that match a pattern, and of whose parts one matches half of it. Its trigram index finds the part. */
+const besideBorder = (isFound: string): string =>
+  `SELECT ${borderSql} FROM document_chunks k ${joinNextPart} JOIN documents x ON x.id = k.document_id ${isMarked.documents[0]} ${joinProjectHolds('x')}
+    WHERE ${isFound} AND (${borderSql}) ~* g.pattern AND x.project_id <> ALL($projects) AND x.id <> ALL($erased) AND ${isByPersonSql.documents}
+      AND ${staysSql('x', isMarked.documents[1])} LIMIT $max`
+
 /**
  * Texts of persons that match a pattern of words, in messages, their earlier texts and documents that remain in other projects. At most
  * `max` for each pattern, with its number. The trigram indexes of the texts find them.
@@ -156,13 +163,16 @@ export const textsElsewhere = statement('words.texts-elsewhere', {
   takes: {
     projects: 'text[]',
     patterns: 'text[]',
+    /** Patterns of the first and of the last half of the words: one of them is on one side of a border between two parts of a document. */
+    heads: 'text[]',
+    tails: 'text[]',
     erased: 'text[]',
     now: 'timestamptz',
     max: 'int4',
   },
   returns: { n: 'int4', text: 'text' },
   sql: `WITH ${projectHoldsSql('$now')}
-    SELECT (g.n - 1)::int4 AS n, f.text FROM unnest($patterns) WITH ORDINALITY AS g(pattern, n) CROSS JOIN LATERAL (
+    SELECT (g.n - 1)::int4 AS n, f.text FROM unnest($patterns, $heads, $tails) WITH ORDINALITY AS g(pattern, head, tail, n) CROSS JOIN LATERAL (
       (SELECT x.content AS text FROM messages x ${isMarked.messages[0]} ${joinProjectHolds('x')}
         WHERE x.content ~* g.pattern AND x.project_id <> ALL($projects) AND x.id <> ALL($erased) AND ${isByPersonSql.messages}
           AND ${staysSql('x', isMarked.messages[1])} LIMIT $max)
@@ -171,5 +181,7 @@ export const textsElsewhere = statement('words.texts-elsewhere', {
           AND ${staysSql('x', isMarked.messages[1])} LIMIT $max)
       UNION ALL (SELECT k.content FROM document_chunks k JOIN documents x ON x.id = k.document_id ${isMarked.documents[0]} ${joinProjectHolds('x')}
         WHERE k.content ~* g.pattern AND x.project_id <> ALL($projects) AND x.id <> ALL($erased) AND ${isByPersonSql.documents}
-          AND ${staysSql('x', isMarked.documents[1])} LIMIT $max)) AS f`,
+          AND ${staysSql('x', isMarked.documents[1])} LIMIT $max)
+      UNION ALL (${besideBorder('k.content ~* g.head')})
+      UNION ALL (${besideBorder('n.content ~* g.tail')})) AS f`,
 })
