@@ -72,3 +72,23 @@ it.each([
 ])('hasRemainingText of a record with a short text: %s', async (_, expected, recordsOf) => {
   expect(await decider.hasRemainingText(valueIn(recordsOf(await said('Oh no!'))))).toBe(expected)
 })
+
+it.each([
+  ['of 20 characters', 'The heron returned at noon'],
+  ['of six words', 'I do not go to it'],
+])('hasRemainingText finds a text %s among more short ones than one statement reads', async (_, text) => {
+  const [short, long] = [await said('no'), await said(text)]
+  const first = await test.db.prisma.message.findUniqueOrThrow({ where: { id: short } })
+  await test.db.prisma.message.createMany({
+    data: Array.from({ length: 1_000 }, (_, n) => ({
+      ...first,
+      ordinal: undefined,
+      id: `${short.slice(0, -4)}${String(n).padStart(4, '0')}`,
+    })),
+    skipDuplicates: true,
+  })
+  await test.db.prisma.message.update({ where: { id: long }, data: { id: `msg_z${long.slice(5)}` } })
+  const value = { form: 'text' as const, text: `It is known. ${text}` }
+  expect(await decider.hasRemainingText(value)).toBe(true)
+  expect(await decider.hasRemainingText({ form: 'text', text: 'It is no violin' })).toBe(false)
+})

@@ -11,6 +11,7 @@ import { besides, cutFrom, decideDerivedText } from '../words/derived-text.ts'
 import { mergeSpans, occurrences, type TextSpan } from '../words/fingerprints.ts'
 import { livingAuthors } from '../words/living-authors.ts'
 import {
+  distinctiveTextsIn,
   type FoundText,
   formsOf,
   isDistinctive,
@@ -252,12 +253,19 @@ function remainingReader(
         return runs
       }),
     ),
-    /** At most `max` texts of each project. */
-    textsIn: (text: string, max = maxFound): Promise<FoundText[]> =>
+    /** At most {@link maxFound} texts of each project. */
+    textsIn: (text: string): Promise<FoundText[]> =>
       within(async (tx) => {
         const found: FoundText[] = []
         for (const project of projects)
-          found.push(...(await remainingTextsIn(tx, project, text, now, erasedIds)).slice(0, max))
+          found.push(...(await remainingTextsIn(tx, project, text, now, erasedIds)).slice(0, maxFound))
+        return found
+      }),
+    /** Texts that may show that others wrote a text: distinctive ones, or short ones if there are no others. */
+    theirsIn: (text: string): Promise<FoundText[]> =>
+      within(async (tx) => {
+        const found: FoundText[] = []
+        for (const project of projects) found.push(...(await distinctiveTextsIn(tx, project, text, now, erasedIds)))
         return found
       }),
     /** Undefined if their texts are too long to be compared. */
@@ -491,7 +499,7 @@ export function valueDecider(words: ErasedWords, options: ValueDeciderOptions): 
         const left = spans.length > 0 ? cutFrom(text, spans) : null
         return left !== null && occurrences(said, left).length > 0 ? [{ text: left }] : []
       })
-      return areTheirs(said, [...cut, ...(await remaining.textsIn(said, Number.POSITIVE_INFINITY))], remaining.names)
+      return areTheirs(said, [...cut, ...(await remaining.theirsIn(said))], remaining.names)
     }
     const decided = decideDerivedText(
       { text: spoken, isNamed: naming !== undefined, named, remaining: others, persons },
@@ -581,7 +589,7 @@ export function valueDecider(words: ErasedWords, options: ValueDeciderOptions): 
       const texts = living && explainedTexts(shared, living)
       if (texts && (texts.values().some(isDistinctive) || areExplained(shared, living))) return true
       const spoken = spokenOf(stringsOf(text))
-      return areTheirs(spoken, await remaining.textsIn(spoken, Number.POSITIVE_INFINITY), remaining.names)
+      return areTheirs(spoken, await remaining.theirsIn(spoken), remaining.names)
     },
   }
 }

@@ -155,6 +155,11 @@ export async function readRemainingTexts(
   return { explained, explainedNames, long, persons, short }
 }
 
+/** Minimum length of a text in characters. Shorter texts occur in others by chance. */
+const leastCharacters = 2
+/** Minimum length of a text of six words, in characters. */
+const leastOfRun = 11
+
 /** A remaining text that a derived text contains. */
 export interface FoundText {
   text: string
@@ -162,8 +167,8 @@ export interface FoundText {
 }
 
 /**
- * Texts of remaining messages and documents that a derived text contains completely. They are its other sources, whether or not provenance
- * names them.
+ * Texts of remaining messages and documents that a derived text contains completely, of at least `least` characters. They are its other
+ * sources, whether or not provenance names them. Those of the first messages and documents, if there are more than one statement returns.
  */
 export async function remainingTextsIn(
   tx: Transaction,
@@ -171,6 +176,7 @@ export async function remainingTextsIn(
   text: string,
   now: Date,
   erasedIds: ReadonlySet<string> = new Set(),
+  least = leastCharacters,
 ): Promise<FoundText[]> {
   // An encoded text contains the texts of others in their decoded form only.
   // PostgreSQL rejects zero bytes, which binary values and escapes of JSON contain.
@@ -180,9 +186,27 @@ export async function remainingTextsIn(
   for (const table of ['messages', 'documents'] as const)
     for (const { id, is_by_person: isByPerson, texts } of await remainingWithin(
       tx,
-      { project, now, text: all, folded },
+      { project, now, text: all, folded, least },
       table,
     ))
       if (!erasedIds.has(id)) found.push(...texts.map((one) => ({ text: one, isByPerson })))
   return found.filter((one) => occurrences(text, one.text).length > 0)
+}
+
+/**
+ * As {@link remainingTextsIn}, but any number of short texts hides no distinctive one: short texts are only read if there is no distinctive
+ * one.
+ */
+export async function distinctiveTextsIn(
+  tx: Transaction,
+  project: string,
+  text: string,
+  now: Date,
+  erasedIds?: ReadonlySet<string>,
+): Promise<FoundText[]> {
+  for (const least of [minReported, leastOfRun]) {
+    const found = await remainingTextsIn(tx, project, text, now, erasedIds, least)
+    if (found.some((one) => isDistinctive(one.text))) return found
+  }
+  return remainingTextsIn(tx, project, text, now, erasedIds)
 }

@@ -79,17 +79,15 @@ export const remainingAfter = statement('words.remaining-after', {
   sql: (table: AuthoredTable) => remaining(table, 'x.id > $after'),
 })
 
-/** Minimum length of a text in characters. Shorter texts occur in others by chance. */
-const leastCharacters = 2
 const isContained = (content: string): string =>
-  `char_length(${content}) >= ${leastCharacters} AND (strpos($text, ${content}) > 0 OR strpos($folded, lower(btrim(regexp_replace(${content}, '\\s+', ' ', 'g')))) > 0)`
+  `char_length(${content}) >= $least AND (strpos($text, ${content}) > 0 OR strpos($folded, lower(btrim(regexp_replace(${content}, '\\s+', ' ', 'g')))) > 0)`
 
 /**
- * Remaining messages or documents of a project of which `text` may contain a complete text, current or earlier. `folded` is the text in
- * lower case with single spaces.
+ * Remaining messages or documents of a project of which `text` may contain a complete text, current or earlier, of at least `least`
+ * characters. `folded` is the text in lower case with single spaces.
  */
 export const remainingWithin = statement('words.remaining-within', {
-  takes: { project: 'text', now: 'timestamptz', text: 'text', folded: 'text' },
+  takes: { project: 'text', now: 'timestamptz', text: 'text', folded: 'text', least: 'int4' },
   returns: textColumns,
   isPrepared: true,
   variants: ['messages', 'documents'],
