@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
-import { type MadeProject, madeConversation, madeMessage, madeProject } from '#lib/testing/projects.ts'
+import { type MadeProject, madeConversation, madeDocument, madeMessage, madeProject } from '#lib/testing/projects.ts'
 import { Fingerprints } from '../words/fingerprints.ts'
 import { type ValueDecider, valueDecider } from './value-decider.ts'
 
@@ -91,4 +91,23 @@ it.each([
   const value = { form: 'text' as const, text: `It is known. ${text}` }
   expect(await decider.hasRemainingText(value)).toBe(true)
   expect(await decider.hasRemainingText({ form: 'text', text: 'It is no violin' })).toBe(false)
+})
+
+it('a value loses no record when the texts of its erased messages are too long to read the others', async () => {
+  const ids = [await said('one'), await said('two')]
+  await test.db.prisma.message.updateMany({ where: { id: { in: ids } }, data: { content: 'word '.repeat(900_000) } })
+  const text = 'The bridge is closed until the spring'
+  const { id: documentId } = await madeDocument(test, project, project.owner, { bytes: text })
+  const violin = 'A violin is in the shed behind the station'
+  const messageId = await said(violin)
+  const erasedIds = new Set(ids)
+  const erasing = valueDecider(new Fingerprints(), {
+    within: (work) => test.db.transaction(work),
+    projects: [project.id],
+    now: test.clock.now(),
+    erasedIds,
+  })
+  const value = valueIn([...ids.map((id) => ({ id })), { id: messageId, text: violin }, { id: documentId, text }])
+  const sought = { erased: erasedIds, namesErased: (one: string) => ids.some((id) => one.includes(id)) }
+  expect(await erasing.withoutRecords(value, sought)).toBeUndefined()
 })

@@ -242,6 +242,8 @@ function remainingReader(
   /** Messages and documents by their ids. Values of a run name the same ones, and each may be much longer than the value. */
   const known = new Map<string, LivingRecord>()
   let knownLength = 0
+  /** Ids of which the texts together are too long. */
+  const tooLong: ReadonlySet<string>[] = []
   return {
     /** Runs of erased words that remaining texts also contain. */
     explained: memoize(() =>
@@ -280,12 +282,22 @@ function remainingReader(
       for (const id of ids) add(id, known.get(id))
       const missing = ids.filter((id) => !found.has(id))
       if (missing.length === 0 || length > maxCharacters) return length > maxCharacters ? undefined : found
+      const asked = new Set(missing)
+      if (tooLong.some((one) => one.isSubsetOf(asked))) return undefined
       const read = await within(async (tx) => {
         const all = new Map<string, LivingRecord>()
-        for (const project of projects)
-          for (const [id, record] of await remainingRecords(tx, project, missing, now, erasedIds)) all.set(id, record)
+        for (const project of projects) {
+          const records = await remainingRecords(tx, project, missing, now, erasedIds)
+          if (!records) return undefined
+          for (const [id, record] of records) all.set(id, record)
+        }
         return all
       })
+      if (!read) {
+        tooLong.unshift(asked)
+        tooLong.length = Math.min(tooLong.length, maxTooLong)
+        return undefined
+      }
       const before = length
       for (const id of missing) add(id, read.get(id))
       if (knownLength + length - before > maxCharacters) {
@@ -313,6 +325,8 @@ function remainingReader(
   }
 }
 
+/** At most this many values whose messages are too long are remembered. */
+const maxTooLong = 20
 /** At most this many texts of one project explain words of a value. */
 const maxFound = 50
 const personsOf = (found: readonly FoundText[]): string[] =>

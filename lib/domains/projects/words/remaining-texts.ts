@@ -71,8 +71,8 @@ export async function explainedRuns(
 export const maxCharacters = 8_000_000
 
 /**
- * Remaining messages and documents of a project with these ids, as stored or as clients see them. Reads no further when their texts are longer
- * than {@link maxCharacters}.
+ * Remaining messages and documents of a project with these ids, as stored or as clients see them. Undefined if their texts are longer than
+ * {@link maxCharacters}, together with those that count as erased.
  */
 export async function remainingRecords(
   tx: Transaction,
@@ -80,7 +80,7 @@ export async function remainingRecords(
   ids: readonly string[],
   now: Date,
   erasedIds: ReadonlySet<string> = new Set(),
-): Promise<Map<string, LivingRecord>> {
+): Promise<Map<string, LivingRecord> | undefined> {
   const found = new Map<string, LivingRecord>()
   const wanted = [...new Set(ids.flatMap((id) => [id, scopedId(project, id)]))]
   let characters = 0
@@ -92,7 +92,7 @@ export async function remainingRecords(
         const record = { texts, authors, places, times: [createdAt, updatedAt] }
         if (!erasedIds.has(id)) for (const name of [id, shownId(id)]) found.set(name, record)
       }
-      if (characters > maxCharacters) return found
+      if (characters > maxCharacters) return undefined
       const last = rows.at(-1)
       if (last === undefined || rows.length < maxRemaining[table]) break
       after = last.id
