@@ -223,6 +223,11 @@ it.each([
 ])('sharedRecordsOf returns undefined for %s', (_, text) => {
   expect(sharedRecordsOf(text)).toBeUndefined()
 })
+it('withoutErasedRecords reads at most 100 properties around a list', () => {
+  const textOf = (n: number) =>
+    `{${Array.from({ length: n }, (_, at) => `"${'_'.repeat(at)}title":"ill"`).join(',')},"messages":[${json(own)},${json(their)}]}`
+  expect([100, 101].map((n) => rest(textOf(n)))).toEqual([json({ messages: [their] }), undefined])
+})
 it('idsToRead returns undefined for more than 2,000 ids', () => {
   const idsOf = (n: number) => {
     const shared = sharedRecordsOf(`[${many(n).join(',')}]`)

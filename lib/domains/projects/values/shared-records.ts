@@ -54,9 +54,10 @@ export interface SharedRecords {
   again(text: string): SharedRecords | undefined
 }
 
-/** Maximum length of a text in characters, and maximum number of its records. */
+/** Maximum length of a text in characters, maximum number of its records, and of the properties around them. */
 const longest = 1_000_000
 const maxRecords = 2_000
+const maxAround = 100
 /** Maximum depth of a value in a record, and maximum length of an id. */
 const deepest = 6
 const maxId = 200
@@ -276,10 +277,11 @@ function recordsOfObject(text: string, start: number): SharedRecords | undefined
   const shared = recordsIn(text, childrenOf(text, list.value).children)
   if (!shared || shared.records.length === 0) return undefined
   const { records } = shared
-  const others = children.filter((child) => child !== list)
+  const others = [...children.entries()].filter(([, child]) => child !== list)
+  if (others.length > maxAround) return undefined
   return {
     records,
-    around: others.map(({ key = '', value, end }) => {
+    around: others.map(([, { key = '', value, end }]) => {
       const name = plainName(key)
       return { name, scalar: isOpening(text[value]) ? undefined : scalarOf(name, text.slice(value, end).trim()) }
     }),
@@ -289,8 +291,9 @@ function recordsOfObject(text: string, start: number): SharedRecords | undefined
         [children.indexOf(list), own + text.slice(records.at(-1)?.end, list.end)],
       ])
       for (const [n, edit] of more) {
-        const child = others[n]
-        if (child) all.set(children.indexOf(child), edit === null ? null : text.slice(child.start, child.value) + edit)
+        const [at, child] = others[n] ?? []
+        if (at !== undefined && child)
+          all.set(at, edit === null ? null : text.slice(child.start, child.value) + edit)
       }
       return around(text, children, editedItems(text, children, all))
     },
