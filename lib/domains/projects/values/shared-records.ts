@@ -292,8 +292,7 @@ function recordsOfObject(text: string, start: number): SharedRecords | undefined
       ])
       for (const [n, edit] of more) {
         const [at, child] = others[n] ?? []
-        if (at !== undefined && child)
-          all.set(at, edit === null ? null : text.slice(child.start, child.value) + edit)
+        if (at !== undefined && child) all.set(at, edit === null ? null : text.slice(child.start, child.value) + edit)
       }
       return around(text, children, editedItems(text, children, all))
     },
@@ -345,12 +344,21 @@ function isJsonUntil(text: string, start: number, end: number): boolean {
  * text, and if the name of a property occurs twice in a record. Linear in the length of the text.
  */
 export function sharedRecordsOf(text: string): SharedRecords | undefined {
-  if (text.length > longest) return undefined
   const start = startOfJson(text, 0, text.length)
-  if (!isOpening(text[start])) return undefined
-  try {
+  return withUniqueNames(text, () => {
+    if (!isOpening(text[start])) return undefined
     if (!isJsonUntil(text, start, text.length)) return text[start] === '{' ? recordsOfLines(text) : undefined
     return text[start] === '{' ? recordsOfObject(text, start) : recordsIn(text, childrenOf(text, start).children)
+  })
+}
+/** As {@link sharedRecordsOf}, and one record in one line: all that remains of NDJSON of which the other lines were removed. */
+export const recordsOf = (text: string): SharedRecords | undefined =>
+  sharedRecordsOf(text) ?? withUniqueNames(text, () => recordsOfLines(text))
+
+function withUniqueNames(text: string, read: () => SharedRecords | undefined): SharedRecords | undefined {
+  if (text.length > longest) return undefined
+  try {
+    return read()
   } catch (error) {
     if (error instanceof RepeatedName) return undefined
     throw error

@@ -111,3 +111,17 @@ it('a value loses no record when the texts of its erased messages are too long t
   const sought = { erased: erasedIds, namesErased: (one: string) => ids.some((id) => one.includes(id)) }
   expect(await erasing.withoutRecords(value, sought)).toBeUndefined()
 })
+
+it('the one line that remains of NDJSON has a remaining text', async () => {
+  const [erased, living] = [await said('It is raining'), await said('ok')]
+  const lineOf = (id: string, text: string) => JSON.stringify({ id, user: project.owner.accountId, text })
+  const sought = { erased: new Set([erased]), namesErased: (text: string) => text.includes(erased) }
+  const lines = [lineOf(erased, 'It is raining'), lineOf(living, 'ok')]
+  for (const text of [lines, lines.toReversed()].map((all) => all.join('\n'))) {
+    const rest = (await decider.withoutRecords({ form: 'text', text }, sought)) ?? ''
+    expect(rest.trim()).toBe(lines[1])
+    expect(await decider.hasRemainingText({ form: 'text', text: rest })).toBe(true)
+  }
+  const more = JSON.stringify({ id: living, text: 'ok', note: 'She is ill' })
+  expect(await decider.hasRemainingText({ form: 'text', text: more })).toBe(false)
+})

@@ -29,6 +29,7 @@ import {
   foldedText,
   idsToRead,
   type LivingRecord,
+  recordsOf,
   sharedRecordsOf,
   withoutErasedRecords,
 } from './shared-records.ts'
@@ -597,7 +598,7 @@ export function valueDecider(words: ErasedWords, options: ValueDeciderOptions): 
     async hasRemainingText({ form, text }) {
       if (form === 'binary') return false
       // Records that name their messages need no comparison with every text of the project.
-      const shared = form === 'text' ? sharedRecordsOf(text) : undefined
+      const shared = form === 'text' ? recordsOf(text) : undefined
       const ids = shared && idsToRead(shared, new Set())
       const living = ids && (await remaining.records(ids))
       const texts = living && explainedTexts(shared, living)
