@@ -32,6 +32,16 @@ beforeEach(async () => {
     now: test.clock.now(),
   })
 })
+const deciderNow = () =>
+  valueDecider(new Fingerprints(), {
+    within: (work) => test.db.transaction(work),
+    projects: [project.id],
+    now: test.clock.now(),
+  })
+const namesOfAccount = async (id: string): Promise<string[]> =>
+  (await test.db.prisma.$queryRaw<{ name: string }[]>`SELECT name FROM account_names WHERE id = ${id}`).map(
+    ({ name }) => name,
+  )
 const valueIn = (records: readonly object[]) => ({ form: 'text' as const, text: JSON.stringify(records) })
 
 it('values that name the same messages read them once', async () => {
@@ -124,4 +134,19 @@ it('the one line that remains of NDJSON has a remaining text', async () => {
   }
   const more = JSON.stringify({ id: living, text: 'ok', note: 'She is ill' })
   expect(await decider.hasRemainingText({ form: 'text', text: more })).toBe(false)
+})
+
+it.each(['participant', 'account'])('the name of a person who is being erased explains no words: %s', async (kind) => {
+  await madeMessage(test, await madeConversation(test, project), project.agent, { content: 'Oh no!' })
+  const { id: participant } = await test.db.prisma.projectParticipant.findFirstOrThrow({
+    where: { projectId: project.id },
+  })
+  const id = kind === 'participant' ? participant : project.owner.accountId
+  const [name] = kind === 'participant' ? ['Lena'] : await namesOfAccount(id)
+  const value = valueIn([{ speaker: name, words: 'Oh no!' }])
+  const decided = () => deciderNow().hasRemainingText(value)
+  expect(await decided()).toBe(true)
+  await test.db.prisma
+    .$executeRaw`INSERT INTO write_fences (kind, id, run_id, raised_at) VALUES (${kind}, ${id}, 'run_x', now())`
+  expect(await decided()).toBe(false)
 })

@@ -317,7 +317,7 @@ function remainingReader(
       within(async (tx) => {
         const found = new Set<string>()
         for (const project of projects)
-          for (const { name } of await namesOfProject(tx, { project }))
+          for (const { name } of await namesOfProject(tx, { project, now }))
             for (const { word } of tokenize(name)) found.add(word)
         return found
       }),

@@ -101,14 +101,24 @@ export const remainingWithin = statement('words.remaining-within', {
     ),
 })
 
-/** Names of participants and members of a project, at most a thousand of each. */
+const isFenced = (kind: string, id: string): string =>
+  `EXISTS (SELECT FROM fenced f WHERE f.kind = '${kind}' AND f.id = ${id})
+    AND NOT EXISTS (SELECT FROM held_writers w WHERE w.kind = '${kind}' AND w.id = ${id})`
+/**
+ * Names of participants and members of a project, at most a thousand of each, without people who are being erased: while an erasure runs,
+ * the same names are known as after it.
+ */
 export const namesOfProject = statement('words.names-of-project', {
-  takes: { project: 'text' },
+  takes: { project: 'text', now: 'timestamptz' },
   returns: { name: 'text!' },
   isPrepared: true,
-  sql: `(SELECT a.name FROM project_participants a WHERE a.project_id = $project AND a.name IS NOT NULL LIMIT 1000)
+  sql: `WITH ${projectHoldsSql('$now')}
+    (SELECT a.name FROM project_participants a WHERE a.project_id = $project AND a.name IS NOT NULL
+      AND NOT (${isFenced('participant', 'a.id')} AND NOT EXISTS (SELECT FROM held_projects h WHERE h.id = a.project_id))
+      ORDER BY a.id LIMIT 1000)
     UNION ALL (SELECT n.name FROM project_members m JOIN account_names n ON n.id = m.member_id
-      WHERE m.project_id = $project AND m.kind = 'account' AND n.name IS NOT NULL LIMIT 1000)`,
+      WHERE m.project_id = $project AND m.kind = 'account' AND n.name IS NOT NULL AND NOT (${isFenced('account', 'm.member_id')})
+      ORDER BY m.member_id LIMIT 1000)`,
 })
 
 const placesOf: Record<AuthoredTable, string> = {
