@@ -81,13 +81,13 @@ function CorrectionFields({ draft, change, fault }: CorrectionFieldsProps) {
   )
 }
 
-/** Files a request for a participant. An erasure shows its plan first and asks for confirmation. */
 interface ParticipantFilingProps {
   projectId: string
   participant: Participant
   /** The viewer is an owner of the project. An erasure that anybody else files waits at least 24 hours. */
   isOwner: boolean
 }
+/** Files a request for a participant. An erasure shows its plan first and asks for confirmation. */
 export function ParticipantFilingForm({ projectId, participant, isOwner }: ParticipantFilingProps) {
   const t = useTranslations('participants.file')
   const kindName = useTranslations('requestNames.kinds')

@@ -310,10 +310,12 @@ async function refusalOf(ctx: MutationContext, operation: string): Promise<Probl
     ? missing(
         'Another admin must approve this, but there is only one active admin. Add an admin on the server (kp admin account), or end the requirement there (kp admin lift-approvals). Nothing was changed.',
       )
-    : missing(
-        'Another admin must approve this. Propose it (POST /api/admin/proposals), and repeat it after the approval. Nothing was changed.',
-        operation,
-      )
+    : ctx.actor.isAdmin
+      ? missing(
+          'Another admin must approve this. Propose it (POST /api/admin/proposals), and repeat it after the approval. Nothing was changed.',
+          operation,
+        )
+      : missing('Two admins must agree to this. Ask an admin to do it. Nothing was changed.')
 }
 
 /** Closes a proposal whose premise has changed. The transaction of the action is rolled back. */

@@ -84,7 +84,7 @@ export const transitions: readonly Transition[] = [
     from: 'waiting',
     to: 'received',
     by: ['system'],
-    when: 'the grace period is over, and the person who confirmed the identity may no longer do so: an admin confirms it again',
+    when: 'the grace period is over, and the person who confirmed the identity no longer has the right to do so: an admin confirms it again',
   },
   { from: 'running', to: 'verifying', by: ['system'], when: 'every data source has erased its data' },
   { from: 'running', to: 'completed', by: ['system', 'admin'], when: 'all parts are done' },

@@ -150,7 +150,7 @@ describe('an erasure run', () => {
     expect(await isStored(bystander.units[0] ?? '')).toBe(true)
   })
 
-  it('appends the intent with all ids to the ledger before the first deletion and the commit with counts after the last', async () => {
+  it('appends the intent with all ids to the ledger before the first deletion, and the commit with counts and the receipt after the last', async () => {
     const { subject, agents, units } = await somebody()
     let atFirstErase: string[] = []
     control.beforeErase = async () => {
@@ -162,12 +162,13 @@ describe('an erasure run', () => {
     await drain(test)
     expect(atFirstErase).toEqual(expect.arrayContaining(units))
     const rows = (await Array.fromAsync(test.app.ledger.read())).filter(({ id }) => id === receiptId)
-    expect([rows[0]?.kind, rows.at(-1)?.kind]).toEqual(['intent', 'commit'])
+    expect([rows[0]?.kind, ...rows.slice(-2).map(({ kind }) => kind)]).toEqual(['intent', 'commit', 'items'])
     expect(rows[0]).toMatchObject({
       scope: { subject: { account: subject.account, agents: agents.map(({ id }) => id).sort() } },
       heldBy: [],
     })
-    expect(rows.at(-1)).toMatchObject({ erased: await erasedBy(runId) })
+    expect(rows.at(-2)).toMatchObject({ erased: await erasedBy(runId) })
+    expect(rows.at(-1)).toMatchObject({ holder: 'erasure.receipt' })
     expect(JSON.stringify(rows)).not.toMatch(/@example\.org/)
   })
 

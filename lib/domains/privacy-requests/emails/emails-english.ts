@@ -281,7 +281,7 @@ export const english: Record<string, EmailWords> = {
   doubted: {
     subject: 'Your deletion needs another confirmation',
     text: (_, facts) => [
-      `The deletion did not begin, because the person who confirmed the identity of the requester may no longer do so. An administrator checks the identity again. The deletion then gets a new grace period. The legal deadline is ${time(facts.legalDueAt)}.`,
+      `The deletion did not begin, because the person who confirmed the identity of the requester no longer has the right to confirm it. An administrator checks the identity again. The deletion then gets a new grace period. The legal deadline is ${time(facts.legalDueAt)}.`,
       'If you did not make this request, cancel it.',
       ...questions(facts),
     ],

@@ -92,7 +92,7 @@ export function dueSection(
       : `Due soon (less than a quarter of the time remains): ${near}. Overdue: ${overdue}. Failed, retry needed: ${failed}.`
   const again =
     locale === 'zh'
-      ? `确认身份的人员已无权确认、须由管理员重新确认：${doubted}。`
-      : `Deletions that did not begin, because the person who confirmed the identity may no longer do so, and that an admin must confirm: ${doubted}.`
+      ? `因确认身份的人员已无权确认而未开始、须由管理员重新确认的删除：${doubted}。`
+      : `Deletions that did not begin, because the person who confirmed the identity no longer has the right to do so, and that an admin must confirm: ${doubted}.`
   return { subject: subjects[locale][which], paragraphs: [text, ...(doubted > 0 ? [again] : []), page] }
 }

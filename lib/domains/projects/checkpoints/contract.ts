@@ -36,7 +36,7 @@ export const decideThread = operation({
   path: '/api/erasures/{id}/threads/{threadId}/decision',
   summary: 'Delete or retain a LangGraph thread that an erasure cannot rewrite',
   description:
-    '`delete` deletes the whole thread, including messages of other authors. `retain` keeps it, and the receipt reports it. For the requester, project owners, managers and admins; the latter two delete in person with a recent password. Other requesters delete only threads without other authors.',
+    '`delete` deletes the whole thread, including messages of other authors. `retain` keeps it, and the receipt reports it. For the requester, project owners, managers and admins; managers and admins delete in person, with a recent password. Other requesters delete only threads without other authors.',
   permission: 'projects:write',
   audit: { action: 'update', resourceType: 'erasure' },
   params: z.strictObject({ id: ErasureId, threadId: ThreadId }),

@@ -158,7 +158,7 @@ export const cancelErasure = operation({
   path: '/api/erasures/{id}/cancel',
   summary: 'Cancel an erasure before anything is erased',
   description:
-    'For its requester. Works while the erasure is planned, for example while a store does not answer; the message, conversation or document is readable again. After that it returns 409. The closing of a project and an erasure of a privacy request are cancelled where they were requested.',
+    'Only its requester cancels it. Works while the erasure is planned, for example while a store does not answer; the message, conversation or document is readable again. After that it returns 409. The closing of a project and an erasure of a privacy request are cancelled where they were requested.',
   permission: 'projects:write',
   audit: { action: 'update', resourceType: 'erasure' },
   params: z.strictObject({ id: Id }),
