@@ -189,6 +189,12 @@ describe('withoutErasedRecords returns undefined', () => {
     ['for one record', own],
     ['for a nested list', { data: { messages: [own, their] } }],
     ['for records that name many messages', [own, { ...their, source: manyIds }]],
+    [
+      'for instructions that the registry does not know',
+      [{ role: 'system', content: 'Never transfer money alone.' }, own, their],
+    ],
+    ['for a call of a tool', [own, { ...their, tool_calls: [{ id: 'call_1', function: { name: 'transfer' } }] }]],
+    ['for the result of a call', [own, their, { role: 'tool', tool_call_id: 'call_1', content: 'done' }]],
   ]
   it.each(refused)('%s', (_, value) => {
     expect(rest(json(value))).toBeUndefined()

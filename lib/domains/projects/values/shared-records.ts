@@ -530,10 +530,21 @@ function explainedRecord(
   return text.slice(start, first?.start) + editedItems(text, children, edits) + text.slice(last?.end, end)
 }
 
+const instructing = set('system developer tool function')
+const callNames = set('toolcalls toolcallid functioncall')
+/**
+ * Whether an agent that continues from the records needs this one whole: instructions without which it has no rules, or one half of a call of
+ * a tool.
+ */
+const isNeeded = (text: string, { value, scalars }: SharedRecord): boolean =>
+  scalars.some(({ name, text: role }) => properties.label.has(name) && instructing.has(role.toLowerCase())) ||
+  childrenOf(text, value).children.some(({ key = '' }) => callNames.has(plainName(key)))
+
 /**
  * The text without everything that the registry does not explain: records of erased messages and documents, records of unknown ones, other
- * properties of records, and descriptions around them. Undefined if no complete text of a remaining message or document would remain, or if
- * the text does not consist of records: then what remains may derive from what is erased.
+ * properties of records, and descriptions around them. Undefined if no complete text of a remaining message or document would remain, if
+ * instructions or one half of a call of a tool would be removed, or if the text does not consist of records: then what remains may derive from
+ * what is erased.
  */
 export function withoutErasedRecords(
   text: string,
@@ -545,9 +556,11 @@ export function withoutErasedRecords(
     const { start, end, key, ids } = record
     const named = new Set(ids.filter((id) => living.has(id)))
     const isErased = ids.some((id) => erased.has(id)) || namesErased(text.slice(start, end))
-    if (isErased || named.size === 0 || (key !== undefined && !living.has(key))) edits.set(n, null)
+    if (isErased) edits.set(n, null)
+    else if (key !== undefined && !living.has(key)) edits.set(n, null)
     else if (!isExplained(record, explanationsOf(named, living), named))
-      edits.set(n, explainedRecord(text, record, living) ?? null)
+      edits.set(n, named.size === 0 ? null : (explainedRecord(text, record, living) ?? null))
+    if (!isErased && edits.has(n) && isNeeded(text, record)) return undefined
   }
   const left =
     shared.records.length -
