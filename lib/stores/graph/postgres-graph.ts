@@ -1,6 +1,6 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { snapshot } from '#lib/stores/postgres/database.ts'
+import { snapshot } from '#lib/stores/postgres/snapshot.ts'
 import { queryWithin } from '#lib/stores/postgres/statement.ts'
 import type { Episode, GraphChange, GraphStore } from './graph.ts'
 import type { ListedElement, ListedKind } from './listing.ts'

@@ -1,68 +1,15 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { PrismaPg } from '@prisma/adapter-pg'
 import type pg from 'pg'
-import type { QueryResultRow } from 'pg'
-import { type Prisma, PrismaClient } from '#generated/prisma/client.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import { Problem } from '#lib/kernel/problem.ts'
 import { traceStatement } from '#lib/kernel/tracing.ts'
+import { type Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
 import { breaker } from './breaker.ts'
 import { hasSqlState } from './fault.ts'
 import { createPool } from './pool.ts'
 import { asProblem, isGivenUp } from './problems.ts'
+import { type Settings, sessionPools } from './session-pools.ts'
 import { type Loan, lendTo, type RunQuery, runWith } from './statement.ts'
-
-/** PostgreSQL settings of a session: constants, never a caller's input. */
-export type Settings = Readonly<Record<string, string>>
-
-/** SQL that makes these settings, for the session or only for the transaction. */
-const settingsSql = (settings: Settings, scope: 'SESSION' | 'LOCAL'): string =>
-  Object.entries(settings)
-    .map(([name, value]) => `SET ${scope} ${name} = '${value}'`)
-    .join('; ')
-
-interface WatchedPool {
-  pool: pg.Pool
-  watched: { close(): Promise<void> }
-}
-
-/**
- * One read-only pool for each set of settings, opened at its first use. Each connection makes the settings once, which saves statements the
- * round trips of a transaction. Slow statements leave the connections of the main pool free.
- * @param open creates a pool that runs `onConnect` on each new connection
- */
-function sessionPools(open: (onConnect: (client: pg.ClientBase) => Promise<void>) => WatchedPool) {
-  const pools = new Map<string, WatchedPool>()
-  let isClosed = false
-  function poolFor(settings: Settings): pg.Pool {
-    if (isClosed) throw new Problem('unavailable', 'The server is stopping. Send the request again later.')
-    const sql = settingsSql({ ...settings, default_transaction_read_only: 'on' }, 'SESSION')
-    const known = pools.get(sql)
-    if (known) return known.pool
-    const made = open(async (client) => void (await client.query(sql)))
-    pools.set(sql, made)
-    return made.pool
-  }
-  return {
-    async run(
-      settings: Settings,
-      text: string,
-      values: readonly unknown[],
-      name?: string,
-    ): Promise<pg.QueryResultRow[]> {
-      try {
-        const asked = { ...(name !== undefined && { name }), text, values: [...values] }
-        return (await poolFor(settings).query<pg.QueryResultRow>(asked)).rows
-      } catch (error) {
-        throw asProblem(error)
-      }
-    },
-    async close(): Promise<void> {
-      isClosed = true
-      await Promise.allSettled([...pools.values()].flatMap(({ pool, watched }) => [watched.close(), pool.end()]))
-    },
-  }
-}
 
 declare module '#lib/kernel/context.ts' {
   /** A Prisma transaction, through which domains access their tables. */
@@ -296,45 +243,4 @@ export function openDatabase(
   runWith(database, run)
   runWith(prisma, run)
   return database
-}
-
-/** Runs statements of one read transaction. */
-export type SnapshotQuery = <R extends QueryResultRow>(
-  text: string,
-  values: readonly unknown[],
-  name?: string,
-) => Promise<R[]>
-
-/**
- * Runs several queries on one state of the database, read-only, with these settings.
- * @throws `unavailable` if the database is down or the time limit is exceeded
- */
-export async function snapshot<T>(
-  db: Database,
-  settings: Settings,
-  work: (ask: SnapshotQuery) => Promise<T>,
-): Promise<T> {
-  let broken: Error | undefined
-  try {
-    const client = await db.pool.connect()
-    try {
-      await client.query(`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${settingsSql(settings, 'LOCAL')}`)
-      const made = await work(async (text, values, name) => {
-        const { rows } = await client.query({ ...(name !== undefined && { name }), text, values: [...values] })
-        return rows
-      })
-      await client.query('COMMIT')
-      return made
-    } catch (error) {
-      await client.query('ROLLBACK').catch((cause: Error) => {
-        broken = cause
-      })
-      throw error
-    } finally {
-      // A connection whose rollback failed is not reused.
-      client.release(broken)
-    }
-  } catch (error) {
-    throw asProblem(error)
-  }
 }

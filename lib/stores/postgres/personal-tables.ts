@@ -1,7 +1,8 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { DataSource, Holding, Planned, RetainedRecord } from '#lib/kernel/data-source.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
-import { type Database, type SnapshotQuery, snapshot } from './database.ts'
+import type { Database } from './database.ts'
+import { type SnapshotQuery, snapshot } from './snapshot.ts'
 import { type Queryable, queryWithin, statement } from './statement.ts'
 
 /** The number of items per statement. */

@@ -10,7 +10,7 @@ import { decodeCursor, encodeCursor, notOurCursor } from '#lib/kernel/pages.ts'
 import { invalid } from '#lib/kernel/problem.ts'
 import { read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { snapshot } from '#lib/stores/postgres/database.ts'
+import { snapshot } from '#lib/stores/postgres/snapshot.ts'
 import type { Queryable } from '#lib/stores/postgres/statement.ts'
 import { shown } from '../stored-unit.ts'
 import {
