@@ -41,7 +41,7 @@ export async function showRetention(session: CommandSession): Promise<void> {
 export function printDryRun({ terminal }: CommandSession, { policy, would_delete, upcoming }: DryRun): void {
   const later = upcoming.filter(({ within_days }) => within_days > 0)
   terminal.table(
-    ['VISIBILITY', 'KEPT', 'WOULD GO NOW', ...later.map(({ within_days }) => `WITHIN ${within_days} DAYS`)],
+    ['VISIBILITY', 'KEPT', 'WOULD DELETE NOW', ...later.map(({ within_days }) => `WITHIN ${within_days} DAYS`)],
     [
       ...periodVisibilities.map((visibility) => [
         visibility,
