@@ -19,13 +19,16 @@ const endOfConnections = (name: string): string => `DO $$ BEGIN
   END LOOP;
 END $$`
 
-/** A migrated, empty database for one test file (about 50 ms). `afterAll(database.drop)`. */
+/**
+ * A migrated, empty database for one test file. `afterAll(database.drop)`. Copies files, which takes 28 ms of processor time for
+ * creating and dropping it. PostgreSQL's default writes a log for crashes, which these databases need not survive, and takes 67 ms.
+ */
 export async function testDatabase(): Promise<TestDatabase> {
   const template = inject('template')
   const name = `test_${randomBytes(6).toString('hex')}`
   const at = (url: string, database: string) => Object.assign(new URL(url), { pathname: `/${database}` }).href
   const asAdmin = (sql: string) => withConnection(at(template.ownerUrl, 'postgres'), (admin) => admin.query(sql))
-  await asAdmin(`CREATE DATABASE ${name} TEMPLATE kp_template`)
+  await asAdmin(`CREATE DATABASE ${name} TEMPLATE kp_template STRATEGY file_copy`)
   return {
     ownerUrl: at(template.ownerUrl, name),
     appUrl: at(template.appUrl, name),

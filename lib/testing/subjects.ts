@@ -12,7 +12,7 @@ import { storedInThread } from './checkpoints.ts'
 import { storedInGraph } from './graph-rows.ts'
 import { drain } from './jobs.ts'
 import { seemingEnvelope, seemingKeyring } from './keyrings.ts'
-import { type Issued, issuedAgent, type Person, signedIn } from './people.ts'
+import { type Issued, issuedAgent, type Person, setTestPassword, signedIn } from './people.ts'
 import {
   dataOf,
   madeAttachment,
@@ -44,10 +44,10 @@ export async function personWithPassword(test: TestApp, name = 'Somebody', of?: 
       email,
       name,
       role: 'person',
-      password,
       mustChangePassword: false,
       now,
     })
+    await setTestPassword(tx, accountId, password)
     return { organisationId, accountId }
   })
   return { ...made, email, password, cookie: await openTestSession(test, made.accountId) }
