@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { TestApp } from '#lib/testing/app.ts'
 import { openArchive } from '#lib/testing/archives.ts'
-import { commandsOf, freshInstallation, isWalked, readersFolder, sectionOf, walked } from '#lib/testing/guide-walk.ts'
+import { commandsOf, freshInstallation, readersFolder, sectionOf, walked } from '#lib/testing/guide-walk.ts'
 
 vi.setConfig({ testTimeout: 600_000 })
 
@@ -40,7 +40,7 @@ known=
 receipt() { until found=$(in_letters) && [ -n "$found" ] && [ "$found" != "$known" ]; do sleep 0.2; done; known=$found; }
 `
 
-test.runIf(hasShell && isWalked('rights'))(
+test.runIf(hasShell)(
   'the commands of the guide about a person’s rights work as written, with kp and curl, up to a valid receipt',
   async () => {
     const commands = commandsOf(sectionOf('api.md', "## A person's rights from a shell"))

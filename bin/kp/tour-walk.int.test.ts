@@ -4,15 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { runJobs } from '#lib/jobs/runner.ts'
 import type { TestApp } from '#lib/testing/app.ts'
-import {
-  answersOf,
-  commandsOf,
-  freshInstallation,
-  isWalked,
-  readersFolder,
-  sectionOf,
-  walked,
-} from '#lib/testing/guide-walk.ts'
+import { answersOf, commandsOf, freshInstallation, readersFolder, sectionOf, walked } from '#lib/testing/guide-walk.ts'
 
 vi.setConfig({ testTimeout: 600_000 })
 
@@ -83,29 +75,26 @@ const shows = (output: readonly string[], line: string): boolean => {
   })
 }
 
-test.runIf(hasShell && isWalked('tour'))(
-  'the commands of the tour work as written, and print what the guide shows',
-  async () => {
-    for (const heading of steps) {
-      const section = sectionOf('get-started.md', heading)
-      // doctor asks whether a worker runs.
-      if (heading === '## 10. Administer the installation')
-        runner = await runJobs(app.app.db, app.app.pipeline, app.app.jobs)
-      const commands = commandsOf(section)
-      expect(commands.length, heading).toBeGreaterThan(0)
-      const script = commands.join('\n').replaceAll('kp:trace:…', '"$(seen)"')
-      const { status, said } = await walked(
-        app,
-        folder,
-        `${hands}\n${failing.includes(heading) ? '' : 'set -e'}\n${script}`,
-      )
-      expect(status, said).toBe(heading === '## 7. Erase the unit' ? 1 : 0)
-      const output = said.split('\n')
-      if (heading === '## 3. Contribute') await aMinuteLater()
-      for (const line of answersOf(section)) expect(shows(output, line), `${line}\n\n${said}`).toBe(true)
-    }
-    expect(statSync(join(folder, 'var/skills/slow-build/SKILL.md')).isFile()).toBe(true)
-    expect(statSync(join(folder, 'var/me.json')).mode & 0o777).toBe(0o600)
-    expect(await app.db.prisma.unit.count()).toBe(2)
-  },
-)
+test.runIf(hasShell)('the commands of the tour work as written, and print what the guide shows', async () => {
+  for (const heading of steps) {
+    const section = sectionOf('get-started.md', heading)
+    // doctor asks whether a worker runs.
+    if (heading === '## 10. Administer the installation')
+      runner = await runJobs(app.app.db, app.app.pipeline, app.app.jobs)
+    const commands = commandsOf(section)
+    expect(commands.length, heading).toBeGreaterThan(0)
+    const script = commands.join('\n').replaceAll('kp:trace:…', '"$(seen)"')
+    const { status, said } = await walked(
+      app,
+      folder,
+      `${hands}\n${failing.includes(heading) ? '' : 'set -e'}\n${script}`,
+    )
+    expect(status, said).toBe(heading === '## 7. Erase the unit' ? 1 : 0)
+    const output = said.split('\n')
+    if (heading === '## 3. Contribute') await aMinuteLater()
+    for (const line of answersOf(section)) expect(shows(output, line), `${line}\n\n${said}`).toBe(true)
+  }
+  expect(statSync(join(folder, 'var/skills/slow-build/SKILL.md')).isFile()).toBe(true)
+  expect(statSync(join(folder, 'var/me.json')).mode & 0o777).toBe(0o600)
+  expect(await app.db.prisma.unit.count()).toBe(2)
+})

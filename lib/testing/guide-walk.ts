@@ -9,12 +9,6 @@ import { type TestApp, testApp } from './app.ts'
 import { drainWhile } from './jobs.ts'
 import { authPages } from './next-auth.ts'
 import { freeTestPort } from './ports.ts'
-import { sampled } from './sampling.ts'
-
-/** Walks of the guides whose commands a test runs as written. Each test run samples some of them. */
-const walks = ['tour', 'agents', 'stores', 'rights'] as const
-const chosen = sampled('walks of the guides', walks, 1)
-export const isWalked = (walk: (typeof walks)[number]): boolean => chosen.includes(walk)
 
 const root = join(import.meta.dirname, '../..')
 
