@@ -12,7 +12,7 @@ import {
   tokensByHash,
 } from '#lib/domains/tokens/usage.ts'
 import type { Clock } from '#lib/kernel/clock.ts'
-import { sharedQuestion } from '#lib/kernel/coalescing.ts'
+import { sharedQuestion } from '#lib/kernel/concurrency.ts'
 import type { Actor, Transaction } from '#lib/kernel/context.ts'
 import { actsAsAdmin } from '#lib/kernel/effects.ts'
 import { hashOf } from '#lib/kernel/ids.ts'

@@ -1,4 +1,4 @@
-import { limitConcurrency, type TurnBounds } from '#lib/kernel/limit-concurrency.ts'
+import { limitConcurrency, type TurnBounds } from '#lib/kernel/concurrency.ts'
 import type { Pool } from '#lib/kernel/operation.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 

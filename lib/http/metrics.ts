@@ -6,9 +6,9 @@ import {
   type MetricValue,
   Registry,
 } from 'prom-client'
+import { memoize } from '#lib/kernel/concurrency.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import type { Measure, Measuring, MetricSample } from '#lib/kernel/measure.ts'
-import { memoize } from '#lib/kernel/memoize.ts'
 
 /** Prometheus' text format, version 0.0.4. */
 const escaped = (text: string): string => text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
-import { memoize } from '#lib/kernel/memoize.ts'
+import { memoize } from '#lib/kernel/concurrency.ts'
 import { type OperationShape, operation } from '#lib/kernel/operation.ts'
 import { fixed, read } from '#lib/kernel/use-case.ts'
 import { fixedContent } from './compression.ts'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { limitConcurrency } from './limit-concurrency.ts'
+import { limitConcurrency } from './concurrency.ts'
 
 /** Work that ends when the test calls `end`. */
 function held() {

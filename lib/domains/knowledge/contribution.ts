@@ -12,7 +12,7 @@ import {
 } from '#lib/domains/sanitizer/contract.ts'
 import { sanitizeFields } from '#lib/domains/sanitizer/fields.ts'
 import { SanitizationError } from '#lib/domains/sanitizer/sanitization-error.ts'
-import { groupCommit } from '#lib/kernel/coalescing.ts'
+import { groupCommit } from '#lib/kernel/concurrency.ts'
 import type { Actor, Context, SqlRow, Statement, Transaction, UnboundAuditRecord } from '#lib/kernel/context.ts'
 import { newId, newUuid } from '#lib/kernel/ids.ts'
 import { maxMembers, refuseUnstorable } from '#lib/kernel/json.ts'

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { memoize } from '#lib/kernel/memoize.ts'
+import { memoize } from '#lib/kernel/concurrency.ts'
 import { isConstructed, isPlainObject } from './messages.ts'
 import { type Unpacked, unpack } from './msgpack.ts'
 import { InvalidMsgpack } from './msgpack-values.ts'

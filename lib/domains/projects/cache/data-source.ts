@@ -1,3 +1,4 @@
+import { memoize } from '#lib/kernel/concurrency.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type {
   DataSource,
@@ -12,7 +13,6 @@ import type {
 } from '#lib/kernel/data-source.ts'
 import { type Erased, tallyOf } from '#lib/kernel/erased.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
-import { memoize } from '#lib/kernel/memoize.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { receiptText } from '#lib/kernel/receipt-texts.ts'
 import { type CacheEntry, type CacheType, ownPrefix } from '#lib/stores/cache/cache.ts'

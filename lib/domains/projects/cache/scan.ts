@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { memoize } from '#lib/kernel/memoize.ts'
+import { memoize } from '#lib/kernel/concurrency.ts'
 import { type CacheEntry, type CachePart, type CacheStore, ownPrefix } from '#lib/stores/cache/cache.ts'
 import { inOrderOfNames } from '#lib/stores/cache/names-in-order.ts'
 import { searchStringsOf } from '#lib/stores/cache/search-strings.ts'

@@ -1,7 +1,7 @@
+import { memoize } from '#lib/kernel/concurrency.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { ErasedRunMatch, ErasedWords } from '#lib/kernel/data-source.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
-import { memoize } from '#lib/kernel/memoize.ts'
 import { scopedId, shownId } from '#lib/kernel/scoped-ids.ts'
 import type { CheckpointStore, Remembered, TextSearch } from '#lib/stores/checkpoints/checkpoints.ts'
 import { Fingerprints } from '../words/fingerprints.ts'

@@ -1,6 +1,6 @@
+import { limitConcurrency } from '#lib/kernel/concurrency.ts'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
-import { limitConcurrency } from '#lib/kernel/limit-concurrency.ts'
 import type { Upload } from '#lib/kernel/operation.ts'
 import { pageOf } from '#lib/kernel/pages.ts'
 import { type Issue, invalid, Problem } from '#lib/kernel/problem.ts'

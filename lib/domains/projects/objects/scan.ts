@@ -1,4 +1,4 @@
-import { memoize } from '#lib/kernel/memoize.ts'
+import { memoize } from '#lib/kernel/concurrency.ts'
 import { searchStringsOf } from '#lib/stores/cache/search-strings.ts'
 import { inKeyOrder, isAskable } from '#lib/stores/objects/keys.ts'
 import type { DescribedTexts, ObjectStore } from '#lib/stores/objects/objects.ts'

@@ -1,4 +1,5 @@
 import { withdrawNaming } from '#lib/domains/idempotency/writes.ts'
+import { memoize } from '#lib/kernel/concurrency.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import {
   type DataSource,
@@ -12,7 +13,6 @@ import {
 } from '#lib/kernel/data-source.ts'
 import { type Erased, tallyOf } from '#lib/kernel/erased.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
-import { memoize } from '#lib/kernel/memoize.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { CacheStore } from '#lib/stores/cache/cache.ts'
 import { placeholder } from '#lib/stores/checkpoints/search-strings.ts'

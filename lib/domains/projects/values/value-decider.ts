@@ -1,6 +1,6 @@
+import { memoize } from '#lib/kernel/concurrency.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { ErasedRunMatch, ErasedWords } from '#lib/kernel/data-source.ts'
-import { memoize } from '#lib/kernel/memoize.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { leavesTogether, type PieceSpan, runsAcross, type StringLeaf, withoutSpans } from '#lib/stores/virtual-texts.ts'
 import { technical } from '#lib/text/json.ts'

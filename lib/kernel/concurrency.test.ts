@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { groupCommit } from './coalescing.ts'
+import { groupCommit } from './concurrency.ts'
 
 /** A store whose writes end when the test says so. */
 function store({ fails = () => false, isWorthRepeating = true, lanes = 1 } = {}) {
