@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import { z } from 'zod'
 import type { ProblemCode } from './problem.ts'
 
 /**
@@ -15,7 +15,7 @@ export type Permission = 'public' | `${string}:${Verb}`
 
 export type AuditAction = 'create' | 'read' | 'update' | 'delete' | 'export' | 'validate'
 /** The audit entry that the pipeline writes on success, or why it writes none. */
-export type AuditRule = { action: AuditAction; resourceType: string } | { none: string }
+type AuditRule = { action: AuditAction; resourceType: string } | { none: string }
 
 /**
  * How an operation that deletes appears in the deletion log.
@@ -23,7 +23,7 @@ export type AuditRule = { action: AuditAction; resourceType: string } | { none: 
  * - by: an erasure run writes the row when it ends.
  * - none: why there is no row.
  */
-export type DeletionRule = { counts: string } | { by: 'erasure' } | { none: string }
+type DeletionRule = { counts: string } | { by: 'erasure' } | { none: string }
 
 /**
  * Operations with a common concurrency limit, of which one party may take only a part.
@@ -167,3 +167,20 @@ export interface RawInput {
   body: unknown
   upload?: Upload
 }
+
+const named = new Map<string, z.ZodObject>()
+
+/** Names fields that several outputs have in common. OpenAPI describes them once, as a schema with this name. Returns the fields. */
+export function sharedFields<T extends z.ZodRawShape>(name: string, fields: T): T {
+  named.set(name, z.object(fields))
+  return fields
+}
+/** All named fields, by name. */
+export const namedFields = (): ReadonlyMap<string, z.ZodObject> => named
+
+/** A time in an output: use cases return a Date, and clients receive ISO 8601 text in UTC. */
+export const time = (meta?: { description: string }) =>
+  z.codec(z.union([z.date(), z.iso.datetime()]), meta ? z.iso.datetime().meta(meta) : z.iso.datetime(), {
+    decode: (at) => (typeof at === 'string' ? at : at.toISOString()),
+    encode: (at) => at,
+  })

@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import { sharedFields } from './operation.ts'
 import { invalid, type Problem } from './problem.ts'
-import { sharedFields } from './shared-fields.ts'
 
 /** In the range of years that PostgreSQL and ISO 8601 write in the same way. */
 const isUsual = (time: Date): boolean => time.getUTCFullYear() >= 2000 && time.getUTCFullYear() <= 9999

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { time } from './shared-fields.ts'
+import { time } from './operation.ts'
 
 const View = z.strictObject({ at: time(), until: time({ description: 'The end' }).nullable() })
 

@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { SentEmailAddress } from '#lib/kernel/email-address.ts'
-import { operation } from '#lib/kernel/operation.ts'
+import { operation, time } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
-import { time } from '#lib/kernel/shared-fields.ts'
 import { accountStates, locales, memberStates, organisationMemberRoles, roles } from './rules.ts'
 
 const when = time()

@@ -1,10 +1,9 @@
 import { z } from 'zod'
 import { tiers, tokenScopes, tokenScopesInOrder } from '#lib/domains/tokens/rules.ts'
 import { agentIdForm } from '#lib/kernel/ids.ts'
-import { operation } from '#lib/kernel/operation.ts'
+import { operation, sharedFields, time } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
 import { restrictionReasons } from '#lib/kernel/restriction.ts'
-import { sharedFields, time } from '#lib/kernel/shared-fields.ts'
 import { AgentParam, birthFields, lifeFields } from './life/contract.ts'
 import { agentStates, maxUnusedAgents, ownAgentsCountedTo } from './rules.ts'
 

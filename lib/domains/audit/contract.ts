@@ -1,7 +1,6 @@
 import { z } from 'zod'
-import { operation } from '#lib/kernel/operation.ts'
+import { operation, time } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page, Timestamp } from '#lib/kernel/pages.ts'
-import { time } from '#lib/kernel/shared-fields.ts'
 import { maxSearches, savedPageNames } from './rules.ts'
 
 export const AuditActions = ['create', 'read', 'update', 'delete', 'export', 'validate'] as const

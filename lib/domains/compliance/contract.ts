@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { evidenceLines, evidenceProblems, findingStates } from '#lib/kernel/evidence.ts'
-import { operation } from '#lib/kernel/operation.ts'
-import { time } from '#lib/kernel/shared-fields.ts'
+import { operation, time } from '#lib/kernel/operation.ts'
 
 export const CheckView = z
   .strictObject({

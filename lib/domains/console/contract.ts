@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { AuditAct } from '#lib/domains/audit/contract.ts'
-import { operation } from '#lib/kernel/operation.ts'
+import { operation, time } from '#lib/kernel/operation.ts'
 import { erasedKinds } from '#lib/kernel/receipt.ts'
-import { time } from '#lib/kernel/shared-fields.ts'
 import {
   expiringWithin,
   noticeKinds,

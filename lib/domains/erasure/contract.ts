@@ -1,8 +1,7 @@
 import { z } from 'zod'
-import { operation } from '#lib/kernel/operation.ts'
+import { operation, time } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page, Timestamp } from '#lib/kernel/pages.ts'
 import { erasedKinds, Receipt } from '#lib/kernel/receipt.ts'
-import { time } from '#lib/kernel/shared-fields.ts'
 import { PublicKey } from './receipts/signing.ts'
 
 const ReceiptId = z.string().regex(/^rcpt_[0-9A-Za-z]{22}$/, 'is not the id of a receipt')

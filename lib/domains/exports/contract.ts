@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import type { ImportResult } from '#lib/kernel/importer.ts'
-import { operation } from '#lib/kernel/operation.ts'
+import { operation, sharedFields, time } from '#lib/kernel/operation.ts'
 import { Cursor, page } from '#lib/kernel/pages.ts'
-import { sharedFields, time } from '#lib/kernel/shared-fields.ts'
 import { importLimits } from './rules.ts'
 
 export const formats = ['json', 'ndjson', 'zip'] as const

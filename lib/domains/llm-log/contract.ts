@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { sensitiveKinds } from '#lib/domains/pii/findings.ts'
-import { operation } from '#lib/kernel/operation.ts'
+import { operation, time } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
-import { time } from '#lib/kernel/shared-fields.ts'
 import { exchangeBytes, exchangeIdForm, exchangeRoles, maxMessages, maxStoredExchanges, modelForm } from './rules.ts'
 
 const AgentId = z

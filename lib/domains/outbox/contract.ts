@@ -1,7 +1,6 @@
 import { z } from 'zod'
-import { operation } from '#lib/kernel/operation.ts'
+import { operation, time } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
-import { time } from '#lib/kernel/shared-fields.ts'
 
 const EmailFileName = z.string().regex(/^[\w.-]{30,100}$/, 'is not the id of an email')
 const count = z.number().int()

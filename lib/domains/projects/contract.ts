@@ -1,9 +1,8 @@
 import { z } from 'zod'
 import { DataRegion } from '#lib/kernel/data-regions.ts'
 import { SentEmailAddress } from '#lib/kernel/email-address.ts'
-import { operation } from '#lib/kernel/operation.ts'
+import { operation, time } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
-import { time } from '#lib/kernel/shared-fields.ts'
 import {
   max,
   memberKinds,

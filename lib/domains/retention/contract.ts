@@ -1,7 +1,6 @@
 import { z } from 'zod'
-import { operation } from '#lib/kernel/operation.ts'
+import { operation, time } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
-import { time } from '#lib/kernel/shared-fields.ts'
 import { longestPeriod, presetNames, sweepStates } from './rules.ts'
 
 const takes = `must be a whole number of days from 1 to ${longestPeriod}, or null to keep forever`

@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { snapshotKinds } from '#lib/client/sealing/snapshot.ts'
-import { operation } from '#lib/kernel/operation.ts'
+import { operation, time } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
-import { time } from '#lib/kernel/shared-fields.ts'
 import { maxInHour, maxInsurances, maxOnDemand, snapshotIdForm, snapshotStates, stateTypes } from './rules.ts'
 
 const AgentParam = z

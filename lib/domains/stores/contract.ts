@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { operation } from '#lib/kernel/operation.ts'
-import { sharedFields, time } from '#lib/kernel/shared-fields.ts'
+import { operation, sharedFields, time } from '#lib/kernel/operation.ts'
 import { rememberedPorts } from '#lib/stores/registered-store.ts'
 
 const KnownStoreId = z.string().regex(/^store_[0-9A-Za-z]{22}$/, 'is not the id of a store')

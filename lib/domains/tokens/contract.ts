@@ -1,7 +1,6 @@
 import { z } from 'zod'
-import { operation } from '#lib/kernel/operation.ts'
+import { operation, sharedFields, time } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page, Timestamp } from '#lib/kernel/pages.ts'
-import { sharedFields, time } from '#lib/kernel/shared-fields.ts'
 import { overlaps, tiers, tokenScopes, tokenScopesInOrder, tokenStates } from './rules.ts'
 import { usePeriodNames } from './usage-rules.ts'
 

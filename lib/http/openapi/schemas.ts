@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { namedFields } from '#lib/kernel/shared-fields.ts'
+import { namedFields } from '#lib/kernel/operation.ts'
 
 export type OpenApiSchema = Record<string, unknown>
 /** Schemas that several operations share, by their names. */

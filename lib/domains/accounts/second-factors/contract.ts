@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { operation } from '#lib/kernel/operation.ts'
-import { time } from '#lib/kernel/shared-fields.ts'
+import { operation, time } from '#lib/kernel/operation.ts'
 import { factorKinds, factorRequirements, maxDaysAhead, maxReminders } from './rules.ts'
 
 const FactorId = z.string().regex(/^fct_[0-9A-Za-z]{22}$/, 'is not the id of a second factor')

@@ -1,9 +1,8 @@
 import { z } from 'zod'
 import { tiers } from '#lib/domains/tokens/rules.ts'
 import { DataRegion } from '#lib/kernel/data-regions.ts'
-import { operation } from '#lib/kernel/operation.ts'
+import { operation, sharedFields, time } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page, Timestamp } from '#lib/kernel/pages.ts'
-import { sharedFields, time } from '#lib/kernel/shared-fields.ts'
 import {
   agentDocumentKinds,
   agentStatuses,

@@ -1,10 +1,9 @@
 import { z } from 'zod'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
-import { operation } from '#lib/kernel/operation.ts'
+import { operation, sharedFields, time } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
 import { NotRead, ReadingAttestation } from '#lib/kernel/receipt.ts'
-import { sharedFields, time } from '#lib/kernel/shared-fields.ts'
 
 const when = time()
 const whenever = when.nullable()

@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { operation } from '#lib/kernel/operation.ts'
-import { time } from '#lib/kernel/shared-fields.ts'
+import { operation, time } from '#lib/kernel/operation.ts'
 
 const params = z.strictObject({ id: z.string().regex(/^rcpt_[0-9A-Za-z]{22}$/, 'is not the id of a receipt') })
 /** Maximum number of records per decision and per list. */

@@ -2,9 +2,8 @@ import { z } from 'zod'
 import { params, StoredUnit, visibilities } from '#lib/domains/knowledge/contract.ts'
 import { Corrected, narrowing, searching, searchResultFields } from '#lib/domains/knowledge/search/contract.ts'
 import { Skill, SkillId } from '#lib/domains/knowledge/skills/contract.ts'
-import { operation } from '#lib/kernel/operation.ts'
+import { operation, sharedFields, time } from '#lib/kernel/operation.ts'
 import { page } from '#lib/kernel/pages.ts'
-import { sharedFields, time } from '#lib/kernel/shared-fields.ts'
 
 /** Facts about a record that a person sees next to its content. */
 const status = sharedFields('RecordStatus', {

@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { visibilities } from '#lib/domains/knowledge/contract.ts'
-import { operation } from '#lib/kernel/operation.ts'
+import { operation, time } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
-import { time } from '#lib/kernel/shared-fields.ts'
 import { params, StoredUnit } from '../contract.ts'
 import { rejectionPeriodNames } from './safety-rules.ts'
 

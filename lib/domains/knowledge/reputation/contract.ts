@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { agentIdForm } from '#lib/kernel/ids.ts'
-import { operation } from '#lib/kernel/operation.ts'
+import { operation, time } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
-import { time } from '#lib/kernel/shared-fields.ts'
 import { dailyCaps, gains, reasons } from './rules.ts'
 
 const AgentId = z.string().regex(agentIdForm, 'is not the id of an agent')

@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { visibilities } from '#lib/domains/knowledge/contract.ts'
-import { operation } from '#lib/kernel/operation.ts'
+import { operation, sharedFields } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page, Timestamp } from '#lib/kernel/pages.ts'
-import { sharedFields } from '#lib/kernel/shared-fields.ts'
 import { StoredUnit } from '../contract.ts'
 
 const unitTypes = ['ReasoningTrace', 'ToolCallPattern', 'ExpertSOP'] as const

@@ -1,10 +1,9 @@
 import { z } from 'zod'
 import { visibilities } from '#lib/domains/knowledge/contract.ts'
 import { InstructionFields, SanitizedPlaces } from '#lib/domains/sanitizer/contract.ts'
-import { operation } from '#lib/kernel/operation.ts'
+import { operation, sharedFields } from '#lib/kernel/operation.ts'
 import { page } from '#lib/kernel/pages.ts'
 import { Receipt } from '#lib/kernel/receipt.ts'
-import { sharedFields } from '#lib/kernel/shared-fields.ts'
 import { Corrected, narrowing, searching, searchResultFields } from '../search/contract.ts'
 import { maxFiles } from './rules.ts'
 

@@ -1,9 +1,8 @@
 import { z } from 'zod'
 import { ExpertSOP } from '#lib/domains/knowledge/contract.ts'
 import { SanitizedPlaces } from '#lib/domains/sanitizer/contract.ts'
-import { operation } from '#lib/kernel/operation.ts'
+import { operation, time } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
-import { time } from '#lib/kernel/shared-fields.ts'
 import { StoredUnit } from '../contract.ts'
 import { Corrected, searching, searchResultFields } from '../search/contract.ts'
 

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { SentEmailAddress } from '#lib/kernel/email-address.ts'
-import { operation } from '#lib/kernel/operation.ts'
-import { time } from '#lib/kernel/shared-fields.ts'
+import { operation, time } from '#lib/kernel/operation.ts'
 import { AccountId, StatementText } from '../contract.ts'
 import { actOnRequest } from '../queue/contract.ts'
 import { requestKinds } from '../rules.ts'
