@@ -1,8 +1,7 @@
-import { type GuardedContext, guardOwnAct, passwordStaysRecent } from '#lib/kernel/authorise.ts'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
 import { pageOf, parseCursor } from '#lib/kernel/pages.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
-import { mutation, read } from '#lib/kernel/use-case.ts'
+import { type GuardedContext, guardOwnAct, mutation, passwordStaysRecent, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { endSessions } from './account-status.ts'
 import {

@@ -4,12 +4,11 @@ import { withdrawAnswers } from '#lib/domains/idempotency/writes.ts'
 import type { Unit } from '#lib/domains/knowledge/contract.ts'
 import { listedInstructions } from '#lib/domains/sanitizer/contract.ts'
 import { SanitizationError } from '#lib/domains/sanitizer/sanitization-error.ts'
-import { guardRecord } from '#lib/kernel/authorise.ts'
 import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
 import type { Input } from '#lib/kernel/operation.ts'
 import { decodeCursor, encodeCursor, notOurCursor } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { mutation, read, statement } from '#lib/kernel/use-case.ts'
+import { guardRecord, mutation, read, statement } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import {
   contributorOf,

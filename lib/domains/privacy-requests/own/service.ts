@@ -1,11 +1,10 @@
 import type { Prisma } from '#generated/prisma/client.ts'
 import { plainTextPhrases } from '#lib/domains/sanitizer/sanitizer.ts'
-import { guardOwnAct } from '#lib/kernel/authorise.ts'
 import type { Actor, Context, MutationContext } from '#lib/kernel/context.ts'
 import type { Input } from '#lib/kernel/operation.ts'
 import { pageOf, parseCursor } from '#lib/kernel/pages.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
-import { mutation, read } from '#lib/kernel/use-case.ts'
+import { guardOwnAct, mutation, read } from '#lib/kernel/use-case.ts'
 import {
   cancelRequest,
   expediteRequest,

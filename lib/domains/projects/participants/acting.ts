@@ -1,7 +1,7 @@
 import { storedForms } from '#lib/kernel/address-forms.ts'
-import type { GuardedContext } from '#lib/kernel/authorise.ts'
 import type { Actor, Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
+import type { GuardedContext } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import type { Queryable } from '#lib/stores/postgres/statement.ts'
 import { projectReaderOf, seenProject } from '../access.ts'

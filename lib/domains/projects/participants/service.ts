@@ -1,12 +1,19 @@
 import { accountDirectory } from '#lib/domains/accounts/queries.ts'
 import { requestedCopy } from '#lib/domains/privacy-requests/queries.ts'
 import { isSameAddress, storedForms } from '#lib/kernel/address-forms.ts'
-import { consulted, guardApplication, guardExport, requireRecentPassword } from '#lib/kernel/authorise.ts'
 import type { Context, MutationContext } from '#lib/kernel/context.ts'
 import type { Basis, ExportReader, PersonExporter } from '#lib/kernel/exporter.ts'
 import { pageOf } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { mutation, read, stream } from '#lib/kernel/use-case.ts'
+import {
+  consulted,
+  guardApplication,
+  guardExport,
+  mutation,
+  read,
+  requireRecentPassword,
+  stream,
+} from '#lib/kernel/use-case.ts'
 import { projectReaderOf, seenProject, storableProject } from '../access.ts'
 import { ndjson } from '../exporting/stored-parts.ts'
 import { pageValues } from '../list-page.ts'
