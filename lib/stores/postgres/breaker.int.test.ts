@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest'
 import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
 import { type TcpProxy, tcpProxy } from '#lib/testing/tcp-proxy.ts'
-import { breaker } from './breaker.ts'
+import { breaker } from './database.ts'
 import { createPool } from './pool.ts'
 
 let database: TestDatabase
