@@ -1,6 +1,6 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { expect, it } from 'vitest'
-import { acceptedEncoding, compressed } from './compression.ts'
+import { acceptedEncoding, compressed } from './api-request.ts'
 
 const body = JSON.stringify({ data: Array.from({ length: 100 }, (_, n) => ({ id: n, name: 'A record of a list' })) })
 const answer = { status: 200, headers: { 'Content-Type': 'application/json', ETag: 'W/"1"' }, body }

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { extname, join, sep } from 'node:path'
 import compression from 'compression'
 import send from 'send'
-import { acceptedEncoding, isCompressible } from './compression.ts'
+import { acceptedEncoding, isCompressible } from './api-request.ts'
 
 type Pages = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 

@@ -21,13 +21,13 @@ import type { Admission } from './admission.ts'
 import {
   type ApiRequest,
   type ApiResponse,
+  acceptedEncoding,
   type BodyBounds,
   observedUpload,
   readJson,
   uploaded,
   type Via,
 } from './api-request.ts'
-import { acceptedEncoding } from './compression.ts'
 import type { Metrics } from './metrics.ts'
 
 const keyForm = /^[\x20-\x7e]{1,255}$/

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { memoize } from '#lib/kernel/concurrency.ts'
 import { type OperationShape, operation } from '#lib/kernel/operation.ts'
 import { fixed, read } from '#lib/kernel/use-case.ts'
-import { fixedContent } from './compression.ts'
+import { fixedContent } from './api-request.ts'
 import type { Metrics } from './metrics.ts'
 import { openApi } from './openapi/document.ts'
 
