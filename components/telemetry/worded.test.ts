@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { events } from '#lib/domains/telemetry/events.ts'
+import { events } from '#lib/domains/telemetry/capture.ts'
 import en from '#messages/en.ts'
 import { worded } from './worded.ts'
 

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { type Sent, telemetry } from '#lib/domains/telemetry/capture.ts'
-import { events, isEventName } from '#lib/domains/telemetry/events.ts'
+import { events, isEventName, type Sent, telemetry } from '#lib/domains/telemetry/capture.ts'
 import { pseudonymUnder } from '#lib/domains/telemetry/personal-data.ts'
 
 /** Prefixes of ids, in lower-case texts. No event contains one. */

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { Problem } from '#lib/kernel/problem.ts'
-import { type Sent, telemetry } from './capture.ts'
-import { type EventSubject, maxWaiting } from './events.ts'
+import { type EventSubject, maxWaiting, type Sent, telemetry } from './capture.ts'
 
 const agent = { kind: 'agent', id: 'agent_1' } as const
 const now = new Date('2026-03-04T05:06:07.089Z')

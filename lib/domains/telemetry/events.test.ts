@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { declared, durationOf, events, propertiesOf } from './events.ts'
+import { declared, durationOf, events, propertiesOf } from './capture.ts'
 
 describe('declared', () => {
   test('accepts closed word lists, bounded integers and booleans', () => {

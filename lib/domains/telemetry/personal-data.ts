@@ -4,7 +4,7 @@ import type { DataSource } from '#lib/kernel/data-source.ts'
 import type { Exporter, ExportPage, PersonExporter } from '#lib/kernel/exporter.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { chunked, holdingOf, sumRemaining } from '#lib/stores/postgres/personal-tables.ts'
-import { type EventSubject, pseudonymKeyRetention } from './events.ts'
+import { type EventSubject, pseudonymKeyRetention } from './capture.ts'
 import {
   countRemainingItems,
   countRemainingKeys,

@@ -8,9 +8,16 @@ import type { PersonalData } from '#lib/kernel/module.ts'
 import type { TransactionalEvent } from '#lib/kernel/transactional-event.ts'
 import { read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { type Telemetry, telemetryMeasures } from './capture.ts'
+import {
+  durationOf,
+  events,
+  type Properties,
+  propertiesOf,
+  pseudonymKeyRetention,
+  type Telemetry,
+  telemetryMeasures,
+} from './capture.ts'
 import { listTelemetryEvents } from './contract.ts'
-import { durationOf, events, type Properties, propertiesOf, pseudonymKeyRetention } from './events.ts'
 import { telemetryExporters, telemetryKeyDataSource, telemetryPersonExporters } from './personal-data.ts'
 import { destroyExpiredKeys } from './repository.ts'
 

@@ -6,8 +6,8 @@ import { issuedAgent, signedIn } from '#lib/testing/people.ts'
 import { capturingPostHog } from '#lib/testing/posthog.ts'
 import { madeSubject } from '#lib/testing/subjects.ts'
 import { trace } from '#lib/testing/units.ts'
+import { events, isEventName } from './capture.ts'
 import { listTelemetryEvents } from './contract.ts'
-import { events, isEventName } from './events.ts'
 
 const day = 86_400_000
 const openTelemetry = async () => {
