@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, test as each, expect, it } from 'vitest'
-import { stages } from '#lib/kernel/data-source.ts'
-import { countOf } from '#lib/kernel/erased.ts'
+import { countOf, stages } from '#lib/kernel/data-source.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 
 let test: TestApp

@@ -1,6 +1,5 @@
 import type { Transaction } from './context.ts'
-import type { ErasurePhase, PlannedRecord } from './data-source.ts'
-import type { Mention } from './erased.ts'
+import type { ErasurePhase, Mention, PlannedRecord } from './data-source.ts'
 import type { ProjectPart, Subject } from './erasure-scope.ts'
 
 /**

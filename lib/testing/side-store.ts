@@ -1,5 +1,4 @@
-import type { DataSource } from '#lib/kernel/data-source.ts'
-import type { Erased } from '#lib/kernel/erased.ts'
+import type { DataSource, Erased } from '#lib/kernel/data-source.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 

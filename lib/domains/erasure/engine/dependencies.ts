@@ -1,6 +1,5 @@
 import type { AuditRecord, Transaction } from '#lib/kernel/context.ts'
-import type { DataSource, ErasedRunMatch, ErasedWords, FoundRuns } from '#lib/kernel/data-source.ts'
-import type { Mention } from '#lib/kernel/erased.ts'
+import type { DataSource, ErasedRunMatch, ErasedWords, FoundRuns, Mention } from '#lib/kernel/data-source.ts'
 import type { RunChange } from '#lib/kernel/erasure-run.ts'
 import type { ErasureScope, ProjectPart, Subject } from '#lib/kernel/erasure-scope.ts'
 import type { StoreRefusal } from '#lib/kernel/store-refusal.ts'

@@ -1,7 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Transaction } from '#lib/kernel/context.ts'
-import { type DataSource, type ErasureOptions, type ItemId, needsWords, timeFor } from '#lib/kernel/data-source.ts'
-import { type Erased, erasedOf } from '#lib/kernel/erased.ts'
+import {
+  type DataSource,
+  type Erased,
+  type ErasureOptions,
+  erasedOf,
+  type ItemId,
+  needsWords,
+  timeFor,
+} from '#lib/kernel/data-source.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import { Problem } from '#lib/kernel/problem.ts'

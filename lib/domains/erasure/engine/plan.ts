@@ -1,7 +1,13 @@
 import { z } from 'zod'
 import type { Transaction } from '#lib/kernel/context.ts'
-import { type DataSource, type Decisions, type ItemId, type Planned, timeFor } from '#lib/kernel/data-source.ts'
-import type { Mention } from '#lib/kernel/erased.ts'
+import {
+  type DataSource,
+  type Decisions,
+  type ItemId,
+  type Mention,
+  type Planned,
+  timeFor,
+} from '#lib/kernel/data-source.ts'
 import type { PlannedHolding } from '#lib/kernel/erasure-run.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'

@@ -1,7 +1,6 @@
 import { enqueue } from '#lib/jobs/queue.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import { type DataSource, type ErasureOptions, timeFor } from '#lib/kernel/data-source.ts'
-import { erasedOf } from '#lib/kernel/erased.ts'
+import { type DataSource, type ErasureOptions, erasedOf, timeFor } from '#lib/kernel/data-source.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { nobody, type RunScope, recheckAfter, recheckAgainAfter } from '../runs/run-rules.ts'
 import { lockedRun, type RunRow, scopeOf, waitingJob } from '../runs/runs.ts'

@@ -1,6 +1,5 @@
 import type { Transaction } from '#lib/kernel/context.ts'
-import { type DataSource, type ErasedWords, type ItemId, timeFor } from '#lib/kernel/data-source.ts'
-import { erasedOf } from '#lib/kernel/erased.ts'
+import { type DataSource, type ErasedWords, erasedOf, type ItemId, timeFor } from '#lib/kernel/data-source.ts'
 import type { RunState } from '#lib/kernel/erasure-run.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import { newId } from '#lib/kernel/ids.ts'

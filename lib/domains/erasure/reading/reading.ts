@@ -2,8 +2,14 @@ import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import canonicalize from 'canonicalize'
 import type { Transaction } from '#lib/kernel/context.ts'
-import { type DataSource, type ItemId, type ReadPlace, timeFor, unreadReasons } from '#lib/kernel/data-source.ts'
-import { erasedOf } from '#lib/kernel/erased.ts'
+import {
+  type DataSource,
+  erasedOf,
+  type ItemId,
+  type ReadPlace,
+  timeFor,
+  unreadReasons,
+} from '#lib/kernel/data-source.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import type { CompleteReading, ReadingAttestation } from '#lib/kernel/receipt.ts'

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type DataSource, type Planned, stages } from '#lib/kernel/data-source.ts'
-import { countOf } from '#lib/kernel/erased.ts'
+import { countOf, type DataSource, type Planned, stages } from '#lib/kernel/data-source.ts'
 import type { Subject } from '#lib/kernel/erasure-scope.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'

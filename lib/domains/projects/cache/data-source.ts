@@ -1,17 +1,18 @@
 import { memoize } from '#lib/kernel/concurrency.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import type {
-  DataSource,
-  ErasedWords,
-  ErasureOptions,
-  Explained,
-  Planned,
-  PlannedRecord,
-  ReadPage,
-  ReadPlace,
-  UnreadReason,
+import {
+  type DataSource,
+  type Erased,
+  type ErasedWords,
+  type ErasureOptions,
+  type Explained,
+  type Planned,
+  type PlannedRecord,
+  type ReadPage,
+  type ReadPlace,
+  tallyOf,
+  type UnreadReason,
 } from '#lib/kernel/data-source.ts'
-import { type Erased, tallyOf } from '#lib/kernel/erased.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { receiptText } from '#lib/kernel/receipt-texts.ts'

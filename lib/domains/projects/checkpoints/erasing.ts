@@ -1,7 +1,6 @@
 import { moveItems } from '#lib/domains/erasure/writes.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { ErasureOptions } from '#lib/kernel/data-source.ts'
-import { type Erased, type Mention, tallyOf } from '#lib/kernel/erased.ts'
+import { type Erased, type ErasureOptions, type Mention, tallyOf } from '#lib/kernel/data-source.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { shownId } from '#lib/kernel/scoped-ids.ts'

@@ -1,7 +1,6 @@
 import { withdrawNaming } from '#lib/domains/idempotency/writes.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { DataSource, PlannedRecord } from '#lib/kernel/data-source.ts'
-import { erasedRows } from '#lib/kernel/erased.ts'
+import { type DataSource, erasedRows, type PlannedRecord } from '#lib/kernel/data-source.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import {

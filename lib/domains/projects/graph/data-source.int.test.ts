@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { PlannedRecord } from '#lib/kernel/data-source.ts'
-import { erasedOf } from '#lib/kernel/erased.ts'
+import { erasedOf, type PlannedRecord } from '#lib/kernel/data-source.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { dealGraph, entity, episode, fact, sentence, sharedGraph } from '#lib/testing/graphs.ts'

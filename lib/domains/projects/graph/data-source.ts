@@ -1,6 +1,7 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import {
   type DataSource,
+  type Erased,
   type ErasedWords,
   type ErasureOptions,
   type Explained,
@@ -10,7 +11,6 @@ import {
   type ReadPage,
   type ReadPlace,
 } from '#lib/kernel/data-source.ts'
-import type { Erased } from '#lib/kernel/erased.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'

@@ -1,6 +1,5 @@
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { ErasedWords, ErasureOptions } from '#lib/kernel/data-source.ts'
-import { type Erased, idOfPart } from '#lib/kernel/erased.ts'
+import { type Erased, type ErasedWords, type ErasureOptions, idOfPart } from '#lib/kernel/data-source.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import type { Episode, GraphChange, GraphOutcome, GraphStore, GraphText, TextEdit } from '#lib/stores/graph/graph.ts'
 import { coveredRows, scopeSubject } from '../legal-holds.ts'

@@ -1,6 +1,5 @@
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { ErasedRunMatch, ErasedWords, ErasureOptions } from '#lib/kernel/data-source.ts'
-import type { Mention } from '#lib/kernel/erased.ts'
+import type { ErasedRunMatch, ErasedWords, ErasureOptions, Mention } from '#lib/kernel/data-source.ts'
 import type { ErasureScope, Subject } from '#lib/kernel/erasure-scope.ts'
 import type { GraphStore, NameLocation } from '#lib/stores/graph/graph.ts'
 import { scopeSubject, writersOf } from '../legal-holds.ts'

@@ -3,6 +3,7 @@ import { memoize } from '#lib/kernel/concurrency.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import {
   type DataSource,
+  type Erased,
   type ErasedRunMatch,
   type ErasedWords,
   type ItemId,
@@ -10,8 +11,8 @@ import {
   type PlannedRecord,
   type ReadPage,
   type ReadPlace,
+  tallyOf,
 } from '#lib/kernel/data-source.ts'
-import { type Erased, tallyOf } from '#lib/kernel/erased.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { CacheStore } from '#lib/stores/cache/cache.ts'

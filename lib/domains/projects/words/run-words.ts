@@ -1,7 +1,12 @@
 import { findPersonalData } from '#lib/domains/pii/personal-data.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import { type ErasedRunMatch, type ErasedWords, type FoundRuns, longestSearch } from '#lib/kernel/data-source.ts'
-import type { Mention } from '#lib/kernel/erased.ts'
+import {
+  type ErasedRunMatch,
+  type ErasedWords,
+  type FoundRuns,
+  longestSearch,
+  type Mention,
+} from '#lib/kernel/data-source.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { dialedForms, digitsIn, leastDigits } from '#lib/text/numbers.ts'
