@@ -25,7 +25,7 @@ export type Effect = (typeof effects)[number]
 export interface Doors {
   /** Only people may call these operations: the pipeline refuses tokens of every scope before it parses the input. */
   inPerson?: readonly string[]
-  /** Operations that must call the guard of the effect (lib/kernel/authorise.ts): the pipeline fails a run that did not. */
+  /** Operations that must call the guard of the effect (lib/kernel/use-case.ts): the pipeline fails a run that did not. */
   consulted?: readonly string[]
   /** Operations whose queries and rules admit only the rows or the role of the caller. Tests of their domains show the denials. */
   rows?: readonly string[]

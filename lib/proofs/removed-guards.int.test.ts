@@ -20,7 +20,7 @@ interface Guard extends Replacement {
   /** The test file, and a part of the name of the test that fails without the guard. */
   attack: [file: string, name: string]
 }
-const authorise = 'lib/kernel/authorise.ts'
+const authorise = 'lib/kernel/use-case.ts'
 const effects = 'lib/effects.int.test.ts'
 const authors = 'lib/domains/projects/participants/authors.ts'
 const takeover = 'lib/domains/projects/participants/takeover.int.test.ts'

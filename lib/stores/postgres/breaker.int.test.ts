@@ -63,7 +63,7 @@ it('a long statement is not interrupted while the server responds, also if this 
 
 it('closing keeps a process alive that has nothing else to do', async () => {
   const code = `
-    import { breaker } from './lib/stores/postgres/breaker.ts'
+    import { breaker } from './lib/stores/postgres/database.ts'
     import { createPool } from './lib/stores/postgres/pool.ts'
     const pool = createPool({ connectionString: process.env.KP_TEST_URL })
     const watched = breaker(pool, { slow: 400, probe: 400 })
