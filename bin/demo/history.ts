@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { Logger, runOnce } from 'graphile-worker'
 import type { App } from '#lib/app.ts'
 import { countPendingJobs, runJobsNow } from '#lib/jobs/queue.ts'
-import type { Clock } from '#lib/kernel/clock.ts'
+import type { Clock } from '#lib/kernel/context.ts'
 
 const hour = 3_600_000
 /** Interval of the frequent jobs: short enough for grace periods of a day. */

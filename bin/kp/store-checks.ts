@@ -3,7 +3,7 @@ import { assessLocations, ownDatabaseLocation, type Site, sitesOf } from '#lib/c
 import { explainOutside, outside, type StoreLocation } from '#lib/domains/residency/rules.ts'
 import { registeredStores } from '#lib/domains/stores/registered-stores.ts'
 import { storeUseInterval } from '#lib/domains/stores/rules.ts'
-import { systemClock } from '#lib/kernel/clock.ts'
+import { systemClock } from '#lib/kernel/context.ts'
 import { isEmptyStore, openStores, rememberedStores } from '#lib/platform/open-stores.ts'
 import { type LocationState, storeStates } from '#lib/platform/store-states.ts'
 import type { KeyLifetimes } from '#lib/stores/cache/cache.ts'

@@ -11,9 +11,8 @@ import {
   type TokenLookupRow,
   tokensByHash,
 } from '#lib/domains/tokens/usage.ts'
-import type { Clock } from '#lib/kernel/clock.ts'
 import { sharedQuestion } from '#lib/kernel/concurrency.ts'
-import type { Actor, Transaction } from '#lib/kernel/context.ts'
+import type { Actor, Clock, Transaction } from '#lib/kernel/context.ts'
 import { actsAsAdmin } from '#lib/kernel/effects.ts'
 import { hashOf } from '#lib/kernel/ids.ts'
 import { subnetsOf48, widerKeyOf } from '#lib/kernel/network-keys.ts'

@@ -2,7 +2,7 @@ import { deriveKey } from '#lib/config/secret.ts'
 import { noteSessionSeen, openSession } from '#lib/domains/accounts/repository.ts'
 import { seenEvery } from '#lib/domains/accounts/rules.ts'
 import { type FactorPolicy, hasSecondFactor, isRequired } from '#lib/domains/accounts/second-factors/rules.ts'
-import type { Clock } from '#lib/kernel/clock.ts'
+import type { Clock } from '#lib/kernel/context.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { type Caller, permits, personCaller } from './access.ts'
 

@@ -1,11 +1,28 @@
-import type { Clock } from './clock.ts'
 import type { DataRegions } from './data-regions.ts'
 import type { Effect } from './effects.ts'
 import type { AuditAction, Permission } from './operation.ts'
 import type { Problem } from './problem.ts'
 
+/** The application's time. Code reads it here and never from SQL's `now()`, so that tests can move it. */
+export interface Clock {
+  now(): Date
+}
+
+export const systemClock: Clock = { now: () => new Date() }
+
+/** A clock that changes only when `advance` is called. */
+export function movableClock(start: Date): Clock & { advance(milliseconds: number): void } {
+  let at = start.getTime()
+  return {
+    now: () => new Date(at),
+    advance: (milliseconds) => {
+      at += milliseconds
+    },
+  }
+}
+
 /** Limits of the caller's tier: bytes per unit, units per batch, exports per day (null: no limit). */
-export interface Quota {
+interface Quota {
   unitBytes: number
   batch: number
   exportsPerDay: number | null
@@ -88,7 +105,7 @@ export interface StoredReply {
 }
 
 /** A row of the deletion log: ids and counts only. */
-export interface DeletionRecord {
+interface DeletionRecord {
   requestedBy: string
   reason: string
   scope: Record<string, string>

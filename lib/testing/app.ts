@@ -6,7 +6,7 @@ import { type App, type AppOptions, createApp } from '#lib/app.ts'
 import { readEnv } from '#lib/config/env.ts'
 import { createApiServer, createListener } from '#lib/http/api-server.ts'
 import type { Handle } from '#lib/http/handle.ts'
-import { movableClock } from '#lib/kernel/clock.ts'
+import { movableClock } from '#lib/kernel/context.ts'
 import { type TestDatabase, testDatabase } from './database.ts'
 import { overhearing } from './overhearing.ts'
 

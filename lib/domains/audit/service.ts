@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import type { Clock } from '#lib/kernel/clock.ts'
-import type { Actor, Context } from '#lib/kernel/context.ts'
+import type { Actor, Clock, Context } from '#lib/kernel/context.ts'
 import type { DataSource, RetainedRecord } from '#lib/kernel/data-source.ts'
 import { type EvidenceCheck, failsIf } from '#lib/kernel/evidence.ts'
 import type { Exporter, PersonExporter } from '#lib/kernel/exporter.ts'

@@ -1,7 +1,6 @@
 import type { ClientBase } from 'pg'
 import pg from 'pg'
-import type { Clock } from '#lib/kernel/clock.ts'
-import type { Transaction } from '#lib/kernel/context.ts'
+import type { Clock, Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'

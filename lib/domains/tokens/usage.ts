@@ -1,5 +1,4 @@
-import type { Clock } from '#lib/kernel/clock.ts'
-import type { Transaction } from '#lib/kernel/context.ts'
+import type { Clock, Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import * as tokens from './repository.ts'

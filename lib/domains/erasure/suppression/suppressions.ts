@@ -1,7 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { deriveKey, seal, sealedPurposes, unsealed } from '#lib/config/secret.ts'
-import type { Clock } from '#lib/kernel/clock.ts'
-import type { Transaction } from '#lib/kernel/context.ts'
+import type { Clock, Transaction } from '#lib/kernel/context.ts'
 import { logNotice } from '#lib/kernel/fault-log.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import type { Ledger, LedgerHash, LedgerRow } from '#lib/stores/ledger/ledger.ts'
