@@ -31,12 +31,17 @@ import { telemetry as telemetryOf } from '#lib/domains/telemetry/capture.ts'
 import { telemetryPseudonyms } from '#lib/domains/telemetry/personal-data.ts'
 import { queueMeasures } from '#lib/jobs/queue.ts'
 import { memoize } from '#lib/kernel/concurrency.ts'
-import type { Actor, Clock, PipelinePorts, Transaction } from '#lib/kernel/context.ts'
+import {
+  type Actor,
+  type Clock,
+  type PipelinePorts,
+  type Transaction,
+  transactionalEvent,
+} from '#lib/kernel/context.ts'
 import type { DataRegions } from '#lib/kernel/data-regions.ts'
 import type { RunChange } from '#lib/kernel/erasure-run.ts'
 import type { DatabaseQuery } from '#lib/kernel/evidence.ts'
 import { logFault, logNotice } from '#lib/kernel/fault-log.ts'
-import { transactionalEvent } from '#lib/kernel/transactional-event.ts'
 import { fileLedger, observedLedger } from '#lib/stores/ledger/ledger.ts'
 import { ledgerFolder, ledgerMark } from '#lib/stores/ledger/ledger-place.ts'
 import { openMail } from '#lib/stores/mail/mail.ts'

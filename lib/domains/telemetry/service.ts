@@ -1,11 +1,10 @@
 import { z } from 'zod'
 import { enqueue } from '#lib/jobs/queue.ts'
-import type { Transaction } from '#lib/kernel/context.ts'
+import type { Transaction, TransactionalEvent } from '#lib/kernel/context.ts'
 import type { RunChange, SubjectErasures } from '#lib/kernel/erasure-run.ts'
 import { type EvidenceCheck, endsInTime } from '#lib/kernel/evidence.ts'
 import { job } from '#lib/kernel/job.ts'
 import type { PersonalData } from '#lib/kernel/module.ts'
-import type { TransactionalEvent } from '#lib/kernel/transactional-event.ts'
 import { read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import {
