@@ -1,7 +1,6 @@
 import { searchDecoded } from '#lib/text/encoded-parts.ts'
-import { anchor, classes, digit, isDigit, isHex, letterSign, wide } from './character-classes.ts'
 import { finding, lowConfidence, type SensitiveFinding, withoutOverlaps } from './findings.ts'
-import { KeywordFinder } from './keyword-finder.ts'
+import { anchor, classes, digit, isDigit, isHex, KeywordFinder, letterSign, wide } from './matching.ts'
 import { ipv6Around } from './numbers/ip-addresses.ts'
 import { gluedIbanAt, gluedNumberAt, ibanAt, numbersAt } from './numbers/numbers.ts'
 import { cueAt, isAmbiguousCue, leadsToNumber, phoneCues } from './numbers/phone-cues.ts'

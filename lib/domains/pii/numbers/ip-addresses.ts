@@ -1,4 +1,4 @@
-import { beginsWord, isAlphanumeric, isDigit, isHex } from '#lib/domains/pii/character-classes.ts'
+import { beginsWord, isAlphanumeric, isDigit, isHex } from '#lib/domains/pii/matching.ts'
 import { finding, lowConfidence, type SensitiveFinding } from '#lib/domains/pii/findings.ts'
 
 const octets = /(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)){3}/y

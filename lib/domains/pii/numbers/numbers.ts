@@ -1,5 +1,5 @@
 import { countrySpecs } from 'ibantools'
-import { isAlphanumeric, isDigit } from '../character-classes.ts'
+import { isAlphanumeric, isDigit } from '../matching.ts'
 import { finding, lowConfidence, type SensitiveFinding } from '../findings.ts'
 import { ipv4At } from './ip-addresses.ts'
 import { cueReach, leadsToNumber } from './phone-cues.ts'

@@ -1,4 +1,4 @@
-import { isAlphanumeric, isDigit } from '#lib/domains/pii/character-classes.ts'
+import { isAlphanumeric, isDigit } from '#lib/domains/pii/matching.ts'
 import { finding, lowConfidence, type SensitiveFinding } from '#lib/domains/pii/findings.ts'
 import { cueReach, leadsToNumber, mayLeadToNumber } from './phone-cues.ts'
 import { isAmericanForm, isInternationalNumber, isNationalNumber, isNumberIn } from './phone-plans.ts'

@@ -1,4 +1,4 @@
-import { isAlphanumeric } from '../character-classes.ts'
+import { isAlphanumeric } from '../matching.ts'
 import { isChosen, isGenerated, isPublishedValue, isStandIn } from './secret-values.ts'
 
 interface AssignedSecret {

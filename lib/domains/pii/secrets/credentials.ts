@@ -1,6 +1,5 @@
 import { searchDecoded } from '#lib/text/encoded-parts.ts'
-import { beginsWord } from '../character-classes.ts'
-import { KeywordFinder } from '../keyword-finder.ts'
+import { beginsWord, KeywordFinder } from '../matching.ts'
 import { assignedSecretAt, secretNames } from './assignments.ts'
 import { isChosen, isGenerated, isNoLiteral, isPublishedValue } from './secret-values.ts'
 

@@ -1,4 +1,4 @@
-import { beginsWord, isAlphanumeric } from '../character-classes.ts'
+import { beginsWord, isAlphanumeric } from '../matching.ts'
 import { finding, lowConfidence, type SensitiveFinding } from '../findings.ts'
 import { collected, collectedByName, documented, documentedByName, type VendorForm } from './vendor-forms.ts'
 
