@@ -1,8 +1,7 @@
 import { countrySpecs } from 'ibantools'
 import { finding, lowConfidence, type SensitiveFinding } from '../findings.ts'
 import { beginsWord, isAlphanumeric, isDigit, isHex } from '../matching.ts'
-import { cueReach, leadsToNumber } from './phone-cues.ts'
-import { nationalAt, type PhoneCue } from './phones.ts'
+import { cueReach, leadsToNumber, nationalAt, type PhoneCue } from './phones.ts'
 
 const octets = /(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)){3}/y
 /** Words before a version, a section or an object identifier of four numbers. */
