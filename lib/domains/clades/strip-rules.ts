@@ -5,7 +5,7 @@ import { looksLikeAPersonsName } from '#lib/domains/pii/person-names.ts'
 import { type PersonalKind, personalForms } from '#lib/domains/pii/personal-data.ts'
 import { scan } from '#lib/domains/pii/scanner.ts'
 import { credentialForms, isKeyByteList } from '#lib/domains/pii/secrets/credentials.ts'
-import { DEPTH_LIMIT, DepthError } from '#lib/domains/sanitizer/fields.ts'
+import { DEPTH_LIMIT, DepthError } from '#lib/domains/sanitizer/sanitizer.ts'
 
 export type JsonTree = null | boolean | number | string | JsonTree[] | { [name: string]: JsonTree }
 /** An entry as it is written, without its id. */

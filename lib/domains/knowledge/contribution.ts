@@ -10,8 +10,8 @@ import {
   type SanitizedPlace,
   sanitizedPlaces,
 } from '#lib/domains/sanitizer/contract.ts'
-import { sanitizeFields } from '#lib/domains/sanitizer/fields.ts'
 import { SanitizationError } from '#lib/domains/sanitizer/sanitization-error.ts'
+import { sanitizeFields } from '#lib/domains/sanitizer/sanitizer.ts'
 import { groupCommit } from '#lib/kernel/concurrency.ts'
 import type { Actor, Context, SqlRow, Statement, Transaction, UnboundAuditRecord } from '#lib/kernel/context.ts'
 import { newId, newUuid } from '#lib/kernel/ids.ts'

@@ -1,10 +1,10 @@
 import { shortest } from '#lib/domains/pii/secrets/seed-phrases.ts'
-import { DEPTH_LIMIT, DepthError } from '#lib/domains/sanitizer/fields.ts'
 import {
   type JsonPathStep,
   type SanitizationError,
   sanitizationRefusal,
 } from '#lib/domains/sanitizer/sanitization-error.ts'
+import { DEPTH_LIMIT, DepthError } from '#lib/domains/sanitizer/sanitizer.ts'
 import type { SensitiveFinding, SensitiveKind } from './findings.ts'
 import { redact } from './redaction.ts'
 import { type ScanOptions, scan } from './scanner.ts'

@@ -4,9 +4,8 @@ import { describe, expect, it } from 'vitest'
 import { sampled } from '#lib/testing/sampling.ts'
 import { isInstalled, pythonExecutable } from '#lib/testing/services/installed.ts'
 import { examineSkill } from '../knowledge/skills/preparation.ts'
-import { sanitizeFields } from './fields.ts'
 import { SanitizationError } from './sanitization-error.ts'
-import { sanitize } from './sanitizer.ts'
+import { sanitize, sanitizeFields } from './sanitizer.ts'
 
 const maxBytes = 60_000
 const extension = /\.(?:[cm]?[jt]sx?|json|md|py|vue|svelte|java|cpp|h|sql|css)$/

@@ -1,7 +1,6 @@
 import { z } from 'zod'
-import type { FieldChange, FieldPlace } from './fields.ts'
 import type { JsonPathStep } from './sanitization-error.ts'
-import type { ChangedPosition } from './sanitizer.ts'
+import type { ChangedPosition, FieldChange, FieldPlace } from './sanitizer.ts'
 
 /** Maximum changes listed in one response. */
 const maxNamed = 50

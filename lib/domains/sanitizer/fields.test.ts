@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { DEPTH_LIMIT, DepthError, sanitizeFields } from './fields.ts'
 import { SanitizationError } from './sanitization-error.ts'
+import { DEPTH_LIMIT, DepthError, sanitizeFields } from './sanitizer.ts'
 
 function refusalOf(value: unknown): SanitizationError {
   try {

@@ -2,8 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { sampleFolder } from '#bin/demo/sample-folder.ts'
-import { sanitizeFields } from './fields.ts'
-import { sanitizeSkillMd } from './sanitizer.ts'
+import { sanitizeFields, sanitizeSkillMd } from './sanitizer.ts'
 
 const isThere = existsSync(join(sampleFolder, 'traces.jsonl')) && existsSync(join(sampleFolder, 'skills'))
 const origin = isThere

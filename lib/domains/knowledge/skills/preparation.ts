@@ -8,9 +8,14 @@ import {
   type SanitizedPlace,
   sanitizedPlaces,
 } from '#lib/domains/sanitizer/contract.ts'
-import type { FieldChange, FieldPlace } from '#lib/domains/sanitizer/fields.ts'
 import { type JsonPathStep, SanitizationError } from '#lib/domains/sanitizer/sanitization-error.ts'
-import { type Sanitized, sanitize, sanitizeSkillMd } from '#lib/domains/sanitizer/sanitizer.ts'
+import {
+  type FieldChange,
+  type FieldPlace,
+  type Sanitized,
+  sanitize,
+  sanitizeSkillMd,
+} from '#lib/domains/sanitizer/sanitizer.ts'
 import { type Issue, Problem } from '#lib/kernel/problem.ts'
 import { searchVector, type WeightedText } from '../search/words.ts'
 import { type ParsedSkillMd, parseSkillMd } from './front-matter.ts'

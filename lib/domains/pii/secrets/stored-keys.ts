@@ -1,6 +1,6 @@
 import { scanFields } from '#lib/domains/pii/fields.ts'
 import type { SensitiveKind } from '#lib/domains/pii/findings.ts'
-import { DepthError } from '#lib/domains/sanitizer/fields.ts'
+import { DepthError } from '#lib/domains/sanitizer/sanitizer.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { isKeyBytes } from './credentials.ts'
 
