@@ -1,8 +1,7 @@
 import { searchDecoded } from '#lib/text/encoded-parts.ts'
-import { assembled, undisguised, withoutDigits } from './disguises.ts'
+import { assembled, Offsets, undisguised, withoutDigits } from './disguises.ts'
 import { MarkdownCode } from './markdown-code.ts'
 import type { Range } from './markdown-lines.ts'
-import { Offsets } from './offsets.ts'
 import { type FoundOverride, findNewRoles, findOverrides } from './overrides.ts'
 import {
   findMessages,

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { Offsets } from './offsets.ts'
+import { Offsets } from './disguises.ts'
 
 const character = fc.record({ length: fc.integer({ min: 1, max: 2 }), copied: fc.integer({ min: 0, max: 3 }) })
 

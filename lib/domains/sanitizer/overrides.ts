@@ -1,6 +1,5 @@
-import { withoutSigns } from './disguises.ts'
+import { Offsets, withoutSigns } from './disguises.ts'
 import type { Range } from './markdown-lines.ts'
-import { Offsets } from './offsets.ts'
 
 const GAP = '[\\s*`"\'>,:]{1,8}'
 const within = '[\\s*`"\'「」『』“”，,]{0,3}'
