@@ -1,6 +1,20 @@
 import { setImmediate } from 'node:timers/promises'
 import type { z } from 'zod'
-import { namesWarned } from '#lib/domains/knowledge/stored-unit.ts'
+import {
+  type ChosenIdPorts,
+  canBeGuessed,
+  countRejections,
+  etagOf,
+  idErased,
+  idProblem,
+  type KnowledgeDeps,
+  namesWarned,
+  recordRejection,
+  refusedIds,
+  rejectionOf,
+  unitIdInUse,
+  warningsWithNames,
+} from '#lib/domains/knowledge/stored-unit.ts'
 import { type FieldFindings, personalWarnings, scanFields, secretIn } from '#lib/domains/pii/fields.ts'
 import {
   type InstructionField,
@@ -20,22 +34,10 @@ import { Problem } from '#lib/kernel/problem.ts'
 import { issuesOf, mutation, read, type StatementPlan, statement } from '#lib/kernel/use-case.ts'
 import { hasSqlState } from '#lib/stores/postgres/fault.ts'
 import { type BatchResult, checkUnit, contributeBatch, contributeUnit, idPrefix, Unit } from './contract.ts'
-import {
-  type ChosenIdPorts,
-  canBeGuessed,
-  countRejections,
-  idErased,
-  idProblem,
-  recordRejection,
-  refusedIds,
-  rejectionOf,
-  unitIdInUse,
-} from './refusals.ts'
 import { insertUnitSql, insertUnits, maxInsertedUnits, rollBackStoring, setStoringSavepoint } from './repository.ts'
 import { award, awardValues } from './reputation/service.ts'
 import { attributedTo, qualityOf, rejectionsToQuarantine, rejectionWindow, warningsOf } from './rules.ts'
 import { searchVector, weightedTextsOf } from './search/words.ts'
-import { etagOf, type KnowledgeDeps, warningsWithNames } from './stored-unit.ts'
 
 export const quarantinedForReview =
   'It is quarantined for review, because several contributions were rejected within the last hour. Only you can see it until the review.'

@@ -8,14 +8,21 @@ import { hasSqlState } from '#lib/stores/postgres/fault.ts'
 import { Unit, UnitId, visibilities } from './contract.ts'
 import { prepareUnit, quarantinedForReview, type StorableUnit, storeUnits } from './contribution.ts'
 import type { ErasedAgents } from './erasure/suppression.ts'
-import { type ChosenIdPorts, countRejections, idErased, idGuessable, refusedIds, rejectionOf } from './refusals.ts'
 import { sameUnits } from './repository.ts'
 import { SkillId } from './skills/contract.ts'
 import { type PreparedSkill, prepareSkill } from './skills/preparation.ts'
 import { rollBackImport, sameSkill, setImportSavepoint } from './skills/repository.ts'
 import { maxFiles } from './skills/rules.ts'
 import { insertSkill } from './skills/storage.ts'
-import { knowledgeReaderOf } from './stored-unit.ts'
+import {
+  type ChosenIdPorts,
+  countRejections,
+  idErased,
+  idGuessable,
+  knowledgeReaderOf,
+  refusedIds,
+  rejectionOf,
+} from './stored-unit.ts'
 
 /**
  * A unit in an export: a record of this registry's export, or the unit itself, as the open-source registry exports it. Scores and votes of

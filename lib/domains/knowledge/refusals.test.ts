@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { newId, newUuid } from '#lib/kernel/ids.ts'
-import { canBeGuessed, chosenPart } from './refusals.ts'
+import { canBeGuessed, chosenPart } from './stored-unit.ts'
 
 describe('canBeGuessed', () => {
   it.each([

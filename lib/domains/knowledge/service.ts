@@ -36,7 +36,6 @@ import {
   unitDataSource,
   voteDataSources,
 } from './personal-data.ts'
-import { type ChosenIdPorts, isUnderReview, recordingRejection } from './refusals.ts'
 import {
   lockCorrectableUnit,
   rewriteCurrentVersion,
@@ -52,13 +51,16 @@ import { searchService } from './search/paging.ts'
 import { skillsService } from './skills/service.ts'
 import { sopsService } from './sops/service.ts'
 import {
+  type ChosenIdPorts,
   erasedOrNotFound,
   eraseRow,
   etagOf,
+  isUnderReview,
   type KnowledgeDeps,
   knowledgeReaderOf,
   namedAfterCommit,
   passes,
+  recordingRejection,
   shown,
 } from './stored-unit.ts'
 import { dropVotes, voting, weighWaitingVotes } from './votes/service.ts'

@@ -6,16 +6,17 @@ import { guardRecord, mutation, type Reply, read } from '#lib/kernel/use-case.ts
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { contributorOf, quarantinedForReview } from '../contribution.ts'
 import { lockErasableSkill } from '../erasure/repository.ts'
-import { isUnderReview, recordingRejection } from '../refusals.ts'
 import { searchPage } from '../search/paging.ts'
 import { snippetOf } from '../search/snippet.ts'
 import {
   erasedOrNotFound,
   eraseRow,
+  isUnderReview,
   type KnowledgeDeps,
   knowledgeReaderOf,
   namedAfterCommit,
   passes,
+  recordingRejection,
   warningsWithNames,
 } from '../stored-unit.ts'
 import { contributeSkill, correctSkill, eraseSkill, listSkills, readSkill, validateSkill } from './contract.ts'

@@ -18,7 +18,6 @@ import {
   quarantinedForReview,
 } from '../contribution.ts'
 import { expertsOfStoredVersions, rejectUnderLegalHold } from '../erasure/repository.ts'
-import { isUnderReview, recordingRejection, rejectionOf } from '../refusals.ts'
 import type { KnowledgeReader } from '../repository.ts'
 import { searchPage } from '../search/paging.ts'
 import { snippetOf } from '../search/snippet.ts'
@@ -28,10 +27,13 @@ import { insertSkill } from '../skills/storage.ts'
 import {
   erasedOrNotFound,
   etagOf,
+  isUnderReview,
   type KnowledgeDeps,
   knowledgeReaderOf,
   namedAfterCommit,
   passes,
+  recordingRejection,
+  rejectionOf,
 } from '../stored-unit.ts'
 import { dropVotes } from '../votes/service.ts'
 import {

@@ -8,11 +8,16 @@ import { Problem } from '#lib/kernel/problem.ts'
 import { mutation } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { validateUnit } from '../moderation/contract.ts'
-import { recordingRejection } from '../refusals.ts'
 import { ownerKey } from '../repository.ts'
 import { award, withdrawVotes } from '../reputation/service.ts'
 import { noveltyAtFirst, qualityOf, scoreOf, type Votes, voteWeight } from '../rules.ts'
-import { erasedOrNotFound, type KnowledgeDeps, knowledgeReaderOf, namedAfterCommit } from '../stored-unit.ts'
+import {
+  erasedOrNotFound,
+  type KnowledgeDeps,
+  knowledgeReaderOf,
+  namedAfterCommit,
+  recordingRejection,
+} from '../stored-unit.ts'
 import {
   addToVoteSums,
   deleteVotesOfClaim,
