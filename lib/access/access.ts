@@ -1,7 +1,7 @@
 import { openSession, type SessionRow } from '#lib/domains/accounts/repository.ts'
 import { hasSecondFactor } from '#lib/domains/accounts/second-factors/rules.ts'
 import { noteFirstUse } from '#lib/domains/agents/status.ts'
-import type { StorageSubject } from '#lib/domains/quotas/queries.ts'
+import type { StorageSubject } from '#lib/domains/quotas/admission.ts'
 import { isTokenKey } from '#lib/domains/tokens/keys.ts'
 import { type TierLimits, tierLimits } from '#lib/domains/tokens/rules.ts'
 import {
