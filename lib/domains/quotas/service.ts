@@ -7,10 +7,9 @@ import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import type { Queryable } from '#lib/stores/postgres/statement.ts'
-import { measureStorage, type StorageSubject } from './admission.ts'
+import { measureStorage, type StorageSubject, shareUsed, warnFrom } from './admission.ts'
 import { readOrganisationStorage, readStorage, setStorageQuota } from './contract.ts'
 import { mergeStorageCounts, sharedNetworkOf } from './repository.ts'
-import { shareUsed, warnFrom } from './rules.ts'
 
 /** Storage usage for its owners and for admins. */
 function quotasService(db: Database) {
