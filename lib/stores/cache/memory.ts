@@ -1,6 +1,5 @@
 import { type CacheStore, checkedTtl, ownPrefix } from './cache.ts'
-import { matcherOf } from './patterns.ts'
-import { searchStringsOf } from './search-strings.ts'
+import { matcherOf, searchStringsOf } from './search-strings.ts'
 
 interface MemoryEntry {
   value: string

@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import type { StoreState } from '../store-state.ts'
 import { type CacheStore, checkedTtl, longestTtl, ownPrefix } from './cache.ts'
-import { matcherOf } from './patterns.ts'
 import { errorNameOf, type RedisLink, redisLink } from './redis-link.ts'
 import { type RedisScan, redisScan } from './redis-scan.ts'
 import { changeScript, dropScript, existingScript, setScript } from './redis-scripts.ts'
 import { asLatin, bytesOfName, nameFrom } from './redis-texts.ts'
-import { searchStringsOf } from './search-strings.ts'
+import { matcherOf, searchStringsOf } from './search-strings.ts'
 
 /**
  * The prefix of indexes. An entry is a hash with its `value` and the ids that it is `about` (JSON), so that it can be found even after

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { newId } from '#lib/kernel/ids.ts'
 import { type CacheStore, ownPrefix } from '../cache.ts'
-import { literally } from '../patterns.ts'
+import { literally } from '../search-strings.ts'
 
 export interface CacheBed {
   store: CacheStore
