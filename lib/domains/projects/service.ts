@@ -40,13 +40,6 @@ import { checkpointsDataSource } from './checkpoints/data-source.ts'
 import { threadDecisions, threadsDataSource } from './checkpoints/thread-decisions.ts'
 import { closingEmailJob, projectClosing, projectJobs } from './closing/service.ts'
 import {
-  conversationDataSource,
-  type ProjectPseudonym,
-  participantDataSource,
-  projectDataSource,
-  projectReferencesDataSource,
-} from './containers/data-sources.ts'
-import {
   addProjectMember,
   createProject,
   editProject,
@@ -103,10 +96,15 @@ import {
   setMember,
 } from './repository.ts'
 import {
+  conversationDataSource,
   documentDataSource,
   memberDataSource,
   messageDataSource,
   outsidePointerDataSource,
+  type ProjectPseudonym,
+  participantDataSource,
+  projectDataSource,
+  projectReferencesDataSource,
 } from './rows/data-sources.ts'
 import { quotationDataSource } from './rows/quotations.ts'
 
