@@ -5,8 +5,7 @@ import {
   parseAsStringLiteral,
   type QueryValues,
 } from '#components/frame/query-parsers.ts'
-import { type TierName, tiers } from '#lib/domains/tokens/rules.ts'
-import { usePeriodNames } from '#lib/domains/tokens/usage-rules.ts'
+import { type TierName, tiers, usePeriodNames } from '#lib/domains/tokens/rules.ts'
 
 /** The filters in the address of the agent list. */
 export const tierFilterParsers = { q: parseAsString.withDefault(''), tier: parseAsStringLiteral(tiers) }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type TestApp, type TestResponse, testApp } from '#lib/testing/app.ts'
 import { issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 import { findToken } from './contract.ts'
-import { hourOf } from './usage-rules.ts'
+import { hourOf } from './rules.ts'
 
 const minute = 60_000
 const hour = 60 * minute

@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { operation, sharedFields, time } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page, Timestamp } from '#lib/kernel/pages.ts'
-import { overlaps, tiers, tokenScopes, tokenScopesInOrder, tokenStates } from './rules.ts'
-import { usePeriodNames } from './usage-rules.ts'
+import { overlaps, tiers, tokenScopes, tokenScopesInOrder, tokenStates, usePeriodNames } from './rules.ts'
 
 const Scopes = z
   .array(z.enum(tokenScopes))

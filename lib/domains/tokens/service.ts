@@ -49,13 +49,19 @@ import {
   endedTokenRetention,
   isValidState,
   refusalRetention,
+  startOf,
+  sumOf,
   type TokenScope,
   tierLimits,
   tokenScopesInOrder,
   tokenStateOf,
+  type Use,
+  type UsePoint,
+  usagePointsOf,
+  usageRetention,
+  usePeriods,
 } from './rules.ts'
 import { tokenUse } from './usage.ts'
-import { startOf, sumOf, type Use, type UsePoint, usagePointsOf, usageRetention, usePeriods } from './usage-rules.ts'
 
 const tokenView = (row: TokenOverviewRow, now: Date) => ({
   id: row.id,

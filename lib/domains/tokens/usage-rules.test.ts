@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { hourOf, startOf, sumOf, usagePointsOf, usePeriodNames, usePeriods } from './usage-rules.ts'
+import { hourOf, startOf, sumOf, usagePointsOf, usePeriodNames, usePeriods } from './rules.ts'
 
 const now = new Date('2026-03-01T10:42:13.500Z')
 const at = (text: string) => new Date(text)

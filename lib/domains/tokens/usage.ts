@@ -3,7 +3,7 @@ import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import * as tokens from './repository.ts'
 import { addUsage } from './repository.ts'
-import { hourOf, type Use } from './usage-rules.ts'
+import { hourOf, type Use } from './rules.ts'
 
 export type { TokenLookupRow } from './repository.ts'
 

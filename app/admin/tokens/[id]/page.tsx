@@ -16,7 +16,7 @@ import { Usage } from '#components/tiers/usage.tsx'
 import { Card, Page, Section } from '#components/ui/page.tsx'
 import { Tabs } from '#components/ui/tabs.tsx'
 import { app } from '#lib/app-instance.ts'
-import { usePeriodNames } from '#lib/domains/tokens/usage-rules.ts'
+import { usePeriodNames } from '#lib/domains/tokens/rules.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 
 interface TieredAgentProps {

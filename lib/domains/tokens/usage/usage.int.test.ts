@@ -4,7 +4,7 @@ import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { type Issued, issuedAgent, signedIn } from '#lib/testing/people.ts'
 import { trace } from '#lib/testing/units.ts'
-import { hourOf } from '../usage-rules.ts'
+import { hourOf } from '../rules.ts'
 
 const hour = 3_600_000
 const day = 24 * hour
