@@ -44,7 +44,7 @@ const takeGroup = 'MATCH (g:KnowledgePulseGroup {group_id: $group}) SET g.taken 
 const keepOutcome = 'MATCH (p:KnowledgePulsePage {key: $key}) SET p.outcome = $outcome REMOVE p.taken'
 
 const facts = 'UNWIND $ids AS id MATCH ()-[r:RELATES_TO {uuid: id}]->() WHERE r.group_id = $group WITH DISTINCT r'
-const nodes = (label: string) =>
+const blankableNodes = (label: string) =>
   `UNWIND $ids AS id MATCH (n:${label} {uuid: id}) WHERE n.group_id = $group WITH DISTINCT n`
 const strip = (of: string, core: readonly string[]) =>
   `FOREACH (key IN [key IN keys(${of}) WHERE NOT key IN ${JSON.stringify([...core, lock])}] | REMOVE ${of}[key])`
@@ -66,12 +66,12 @@ const forgetFacts = `UNWIND $ids AS id MATCH (n:Episodic {uuid: id}) WHERE n.gro
 const link = `UNWIND $links AS l MATCH (a:Episodic {uuid: l.from}) WHERE a.group_id = $group
   MATCH (b:Episodic {uuid: l.to}) WHERE b.group_id = $group
   MERGE (a)-[r:NEXT_EPISODE]->(b) ON CREATE SET r.uuid = randomUUID(), r.group_id = $group, r.created_at = datetime()`
-const blankEntities = `${nodes('Entity')} SET n.summary = '' ${strip('n', coreOfEntity)} RETURN n.uuid AS uuid`
-const blankCommunities = `${nodes('Community')} SET n.name = '', n.summary = '' REMOVE n.name_embedding ${strip('n', coreOfGathering)} RETURN n.uuid AS uuid`
+const blankEntities = `${blankableNodes('Entity')} SET n.summary = '' ${strip('n', coreOfEntity)} RETURN n.uuid AS uuid`
+const blankCommunities = `${blankableNodes('Community')} SET n.name = '', n.summary = '' REMOVE n.name_embedding ${strip('n', coreOfGathering)} RETURN n.uuid AS uuid`
 const changeSagas = `UNWIND $sagas AS s MATCH (n:Saga {uuid: s.uuid}) WHERE n.group_id = $group
   SET n.summary = '', n.first_episode_uuid = s.firstEpisode, n.last_episode_uuid = s.lastEpisode
   REMOVE n.last_summarized_at, n.last_summarized_episode_valid_at ${strip('n', coreOfGathering)} RETURN n.uuid AS uuid`
-const remove = (label: string) => `${nodes(label)}, n.uuid AS uuid DETACH DELETE n RETURN uuid`
+const remove = (label: string) => `${blankableNodes(label)}, n.uuid AS uuid DETACH DELETE n RETURN uuid`
 
 const Uuids = z.array(z.object({ uuid: z.string() }))
 
