@@ -9,11 +9,11 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import type { Queryable } from '#lib/stores/postgres/statement.ts'
 import { projectReaderOf } from './access.ts'
 import { closingProjects } from './closing/repository.ts'
-import { countSharedOwnedProjects, identitiesOf } from './containers/repository.ts'
 import { authorsOfDerivedDocuments, claimantsOf, recordedInPart } from './erasing/repository.ts'
 import { writersOf } from './legal-holds.ts'
 import { findOwnedMembership, projectsWithUnconfirmed, unconfirmedWithoutOwner } from './participants/repository.ts'
 import { countProjectsInRegions, foundProjects, oldestProjectsInRegions } from './repository.ts'
+import { countSharedOwnedProjects, identitiesOf } from './rows/repository.ts'
 
 /** Finds projects by name or id: those of the reader, and those that managers and admins see in their list. */
 export const findProjects = (
