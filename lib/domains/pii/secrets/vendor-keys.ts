@@ -1,5 +1,5 @@
-import { beginsWord, isAlphanumeric } from '../matching.ts'
 import { finding, lowConfidence, type SensitiveFinding } from '../findings.ts'
+import { beginsWord, isAlphanumeric } from '../matching.ts'
 import { collected, collectedByName, documented, documentedByName, type VendorForm } from './vendor-forms.ts'
 
 /** Whether a text looks randomly generated: many different characters, a digit or adjacent capitals, and no words joined by hyphens. */
