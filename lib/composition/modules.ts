@@ -40,7 +40,7 @@ import { storeApprovables, storesData, storesModule } from '#lib/domains/stores/
 import { destroyExpiredKeys } from '#lib/domains/telemetry/repository.ts'
 import { telemetryData, telemetryModule } from '#lib/domains/telemetry/service.ts'
 import { tokenApprovables } from '#lib/domains/tokens/lifecycle.ts'
-import { tokensData, tokensModule } from '#lib/domains/tokens/service.ts'
+import { adminTokenEnd, tokensData, tokensModule } from '#lib/domains/tokens/service.ts'
 import { queueDataSource, queueJobs } from '#lib/jobs/queue.ts'
 import type { DataSource } from '#lib/kernel/data-source.ts'
 import type { DomainModule, PersonalData } from '#lib/kernel/module.ts'
@@ -77,7 +77,7 @@ function inOrderOfErasure(platform: Platform, moreDataSources: readonly DataSour
     tokensData(db, pipeline),
     agentsData(platform),
     approvalsData(db),
-    accountsData(db),
+    accountsData(db, adminTokenEnd(pipeline)),
   ]
 }
 

@@ -123,8 +123,11 @@ export interface PipelinePorts {
   statement(statement: Statement, entry: UnboundAuditRecord | undefined, tx?: Transaction): Promise<SqlRow | undefined>
   /** Inserts all records with one statement, in this transaction. */
   auditWithin(tx: Transaction, ...records: readonly AuditRecord[]): Promise<void>
-  /** Locks the session until the transaction ends. @throws Problem `sign_in_needed` if it was ended during the request */
-  requireOpenSession(tx: Transaction, sessionId: string, now: Date): Promise<void>
+  /**
+   * Locks the session of a person until the transaction ends. @throws Problem `sign_in_needed` if it was ended during the request,
+   * `forbidden` if an admin lost the role
+   */
+  requireOpenSession(tx: Transaction, actor: Pick<Actor, 'sessionId' | 'isAdmin'>, now: Date): Promise<void>
   /**
    * Requires that the caller of an operation that takes long could still call it: the token is active, the session open, the admin an admin.
    * `isWriting`: and that the agent is neither restricted nor paused. @throws Problem

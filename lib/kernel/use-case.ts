@@ -449,9 +449,7 @@ export function preparedMutation<const O extends OperationShape, P>(
       const made = await ctx.pipeline
         .transaction(async (tx) => {
           const inside = { ...ctx, tx }
-          const { sessionId } = ctx.actor
-          if (sessionId !== undefined && needsOpenSession(operation.id))
-            await ctx.pipeline.requireOpenSession(tx, sessionId, ctx.now)
+          if (needsOpenSession(operation.id)) await ctx.pipeline.requireOpenSession(tx, ctx.actor, ctx.now)
           const missing = complete && ((data: Record<string, unknown>) => complete(inside, input, data))
           const first = async () => {
             const reply = await run(inside, input, prepared)

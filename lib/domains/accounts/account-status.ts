@@ -1,7 +1,7 @@
-import type { Transaction } from '#lib/kernel/context.ts'
+import type { Actor, Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { freedOf, type Restriction, type RestrictionReason, restrictedBy } from '#lib/kernel/restriction.ts'
-import { lockAccountRow, lockedStatus, lockOpenSession } from './repository.ts'
+import { lockAccountRow, lockedStatus, lockOpenSession, openSession } from './repository.ts'
 
 /** The restriction and suspension of an account, which also apply to its agents, including those claimed later. */
 export interface AccountStatus extends Restriction {
@@ -37,10 +37,21 @@ export const restrictAccount = (tx: Transaction, accountId: string, reason: Rest
 export const freeAccount = (tx: Transaction, accountId: string, reason: RestrictionReason, now: Date) =>
   change(tx, accountId, (restriction) => freedOf(restriction, reason), now)
 
-/** Locks an open session until the transaction ends: it cannot be ended before. @throws Problem `sign_in_needed` if it has ended */
-export async function requireOpenSession(tx: Transaction, id: string, now: Date): Promise<void> {
+/**
+ * Locks the open session of a person until the transaction ends: neither the session nor the role of its admin can end before.
+ * @throws Problem `sign_in_needed` if the session has ended, `forbidden` if an admin lost the role
+ */
+export async function requireOpenSession(
+  tx: Transaction,
+  { sessionId: id, isAdmin }: Pick<Actor, 'sessionId' | 'isAdmin'>,
+  now: Date,
+): Promise<void> {
+  if (id === undefined) return
   if ((await lockOpenSession(tx, { id, now })).length === 0)
     throw new Problem('sign_in_needed', 'Your session was ended during the request. Nothing was changed.')
+  // Read after the lock, because a change of the role could have held it.
+  if (isAdmin && (await openSession(tx, { id, now }))[0]?.role !== 'admin')
+    throw new Problem('forbidden', 'Your account lost the role admin during the request. Nothing was changed.')
 }
 
 /** Ends the open sessions of the account, except `staying`. Returns their number. */

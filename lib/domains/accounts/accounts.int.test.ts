@@ -545,6 +545,8 @@ describe('resetPassword', () => {
     // The account is an admin's, but until the change it has no rights beyond its own account.
     for (const other of ['accounts:admin', 'members:person', 'tokens:admin', 'audit:self', 'agents:person'] as const)
       expect([other, confined.can(other)]).toEqual([other, false])
+    // Registration is open to everybody, and gives an admin more.
+    expect(confined.isAdmin).toBe(false)
 
     await run(accounts.changePassword, session, {
       body: { current_password: reset.password, new_password: 'a quiet harbour at noon' },

@@ -48,19 +48,24 @@ export interface TryWindow {
  */
 export function signInWindows(email: string, limitKey: string): { near: TryWindow[]; everywhere: TryWindow } {
   const who = createHash('sha256').update(normaliseEmail(email)).digest('base64url').slice(0, 22)
-  const wider = widerKeyOf(`sign-in:${limitKey}`)
   return {
     near: [
-      ...(wider === undefined ? [] : [{ key: wider, limit: 20 * subnetsOf48 }]),
       { key: `sign-in:${limitKey}`, limit: 20 },
       { key: `sign-in:${who}:${limitKey}`, limit: 5 },
     ],
     everywhere: { key: `sign-in:${who}`, limit: 30 },
   }
 }
-/** Counts an attempt. Returns the problem `rate_limited` with the time of the next attempt when a window is full. */
+/** The window of the /48 that contains the window's /64. A customer with a /48 has 65,536 of these. */
+function widerWindows({ key, limit }: TryWindow): TryWindow[] {
+  const wider = widerKeyOf(key)
+  return wider === undefined ? [] : [{ key: wider, limit: limit * subnetsOf48 }]
+}
+/** Counts an attempt, also in the windows of the /48 networks. Returns the problem `rate_limited` with the time of the next attempt when a window is full. */
 export async function refusalOfTry(tries: Tries, windows: readonly TryWindow[]): Promise<Problem | undefined> {
-  const counted = await Promise.all(windows.map(({ key, limit }) => tries.consume(key, limit)))
+  const counted = await Promise.all(
+    [...windows, ...windows.flatMap(widerWindows)].map(({ key, limit }) => tries.consume(key, limit)),
+  )
   const full = counted.filter(({ allowed }) => !allowed).map(({ resetAt }) => resetAt.getTime())
   if (full.length === 0) return undefined
   const left = Math.ceil((Math.max(...full) - Date.now()) / 1000)

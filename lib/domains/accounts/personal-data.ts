@@ -127,8 +127,14 @@ export const identityDataSource = (db: Database): DataSource => ({
   },
 })
 
-/** Erased last: the account, and its organization if it becomes empty. Held agents remain without an owner. */
-export const accountDataSource = (db: Database): DataSource => ({
+/**
+ * Erased last: the account, and its organization if it becomes empty. Held agents remain without an owner. The person's tokens with scope
+ * `admin` for agents of others end.
+ */
+export const accountDataSource = (
+  db: Database,
+  revokeAdminTokens: (tx: Transaction, accountId: string) => Promise<unknown>,
+): DataSource => ({
   name: 'accounts',
   store: 'postgresql',
   stage: 'account',
@@ -146,6 +152,7 @@ export const accountDataSource = (db: Database): DataSource => ({
   },
   async erase(_scope, ids, tx) {
     await lockAccountRows(tx, { ids })
+    for (const id of ids) await revokeAdminTokens(tx, id)
     const deleted = await deleteAccounts(tx, { ids })
     for (const id of [...new Set(deleted.map(({ organisation_id }) => organisation_id))].sort())
       await dropOrganisationIfEmpty(tx, id)

@@ -34,7 +34,10 @@ export interface AccountsDeps {
   unsuppress: Unsuppress
   /** Destroys telemetry keys of people who turned telemetry off, and of their agents. */
   destroyTelemetryKeys(tx: Transaction, now: Date): Promise<unknown>
-  /** Revokes the tokens with scope `admin` of the person's agents and returns their number. The account must be locked. */
+  /**
+   * Revokes the tokens with scope `admin` of the person's agents, and those that the person created for other agents, and returns their
+   * number. The account must be locked, and its sessions ended or locked.
+   */
   revokeAdminTokens(ctx: MutationContext, accountId: string, reason: 'owner_role' | 'owner_closed'): Promise<number>
   /** Called when the person changed how they sign in: existing tokens of their agents no longer prove that the person agrees. */
   requireOwner(tx: Transaction, accountId: string): Promise<void>

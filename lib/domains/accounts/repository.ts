@@ -450,6 +450,12 @@ export const lockOpenSession = statement('sessions.lock-open', {
   returns: { id: 'text' },
   sql: 'SELECT id FROM sessions WHERE id = $id AND revoked_at IS NULL AND expires_at > $now FOR SHARE',
 })
+/** Locks the sessions of an account, so that requests which need an open session end before, or wait. */
+export const lockSessions = statement('sessions.lock-all', {
+  takes: { account: 'text' },
+  returns: { id: 'text' },
+  sql: 'SELECT id FROM sessions WHERE account_id = $account AND revoked_at IS NULL ORDER BY id FOR NO KEY UPDATE',
+})
 /** An open session with its account, which is open too. Read for every request of a person: one indexed query. */
 export const openSession = statement('sessions.open', {
   takes: { id: 'text', now: 'timestamptz' },

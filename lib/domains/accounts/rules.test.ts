@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { oneTimePassword, signInWindows } from './passwords.ts'
+import { countTry, oneTimePassword, signInWindows } from './passwords.ts'
 import { browserName, localeOf, normaliseEmail, passwordFault, returnPath } from './rules.ts'
 
 describe('passwordFault', () => {
@@ -39,19 +39,31 @@ describe('signInWindows', () => {
     const mine = keys('ada@example.org', '192.0.2.1')
     expect(keys('bob@example.org', '192.0.2.2').filter((key) => mine.includes(key))).toEqual([])
   })
-  test('includes the /48 of an IPv6 network, with the limit of 16 subnets', () => {
-    const [one, other] = ['2001:db8:7:1::/64', '2001:db8:7:2::/64'].map(
-      (key) => signInWindows('ada@example.org', key).near,
-    )
-    const shared = one?.filter(({ key }) => other?.some((window) => window.key === key))
-    expect(shared).toEqual([{ key: 'sign-in:2001:db8:7::/48', limit: 320 }])
-    expect(signInWindows('ada@example.org', '192.0.2.1').near).toHaveLength(2)
-  })
   test('returns the narrowest window per person and network, so that a stranger elsewhere locks nobody out', () => {
     const [pair] = signInWindows('ada@example.org', '192.0.2.1').near.sort((one, other) => one.limit - other.limit)
     expect(keys('ada@example.org', '192.0.2.2')).not.toContain(pair?.key)
   })
 })
+
+test.each(['sign-in', 'reset', 'account-link'])(
+  '%s attempts also count in the /48 of an IPv6 network',
+  async (what) => {
+    const counted = new Map<string, number>()
+    const tries = {
+      consume(key: string, limit: number) {
+        counted.set(key, limit)
+        return Promise.resolve({ allowed: true, resetAt: new Date() })
+      },
+    }
+    await countTry(tries, [{ key: `${what}:2001:db8:7:1::/64`, limit: 20 }])
+    await countTry(tries, [{ key: `${what}:192.0.2.1`, limit: 20 }])
+    expect([...counted]).toEqual([
+      [`${what}:2001:db8:7:1::/64`, 20],
+      [`${what}:2001:db8:7::/48`, 320],
+      [`${what}:192.0.2.1`, 20],
+    ])
+  },
+)
 
 test('normaliseEmail is idempotent', () => {
   fc.assert(

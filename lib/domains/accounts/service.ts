@@ -493,7 +493,10 @@ export const accountsService = (db: Database, deps: AccountsDeps) => ({
   setTelemetry: telemetryChoice(deps),
 })
 
-export const accountsData = (db: Database): PersonalData => ({
+export const accountsData = (
+  db: Database,
+  revokeAdminTokens: Parameters<typeof accountDataSource>[1],
+): PersonalData => ({
   dataSources: [
     sessionDataSource(db),
     signInDataSource(db),
@@ -503,7 +506,7 @@ export const accountsData = (db: Database): PersonalData => ({
     emailChoiceDataSource(db),
     readNoticeDataSource(db),
     identityDataSource(db),
-    accountDataSource(db),
+    accountDataSource(db, revokeAdminTokens),
   ],
   personExporters: accountExporters(db),
 })
@@ -520,10 +523,9 @@ interface AccountsModuleParts extends Pick<AccountsDeps, 'pipeline' | 'requireAp
   suppressed: { lift: AccountsDeps['unsuppress'] }
   tokens: {
     requireOwner(tx: Transaction, agentIds: readonly string[]): Promise<void>
-    revokeScoped(
+    revokeAdmin(
       ctx: MutationContext,
-      agentIds: readonly string[],
-      scope: 'admin',
+      of: { accountId: string; agents: readonly string[] },
       reason: 'owner_role' | 'owner_closed',
     ): Promise<number>
   }
@@ -548,7 +550,7 @@ export function accountsModule(parts: AccountsModuleParts) {
     unsuppress: parts.suppressed.lift,
     requireOwner: async (tx, accountId) => tokens.requireOwner(tx, await agentsOfAccount(tx, accountId)),
     revokeAdminTokens: async (ctx, accountId, reason) =>
-      tokens.revokeScoped(ctx, await agentsOfAccount(ctx.tx, accountId), 'admin', reason),
+      tokens.revokeAdmin(ctx, { accountId, agents: await agentsOfAccount(ctx.tx, accountId) }, reason),
   })
   return {
     useCases: { accounts },

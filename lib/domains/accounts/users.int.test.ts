@@ -272,6 +272,50 @@ describe('the last active admin', () => {
     }
   })
 
+  it('tokens with scope admin that an admin created for other agents are revoked with the role, and no others', async () => {
+    const other = await signedIn(test, 'admin')
+    const [theirs, untouched] = [await issuedAgent(test, ['read', 'write']), await issuedAgent(test, ['admin'])]
+    const tokenOf = async (path: string, who: Person, body: object) => {
+      const { status, json } = await test.fetch('POST', path, { ...who, body })
+      expect(status).toBe(201)
+      return { token: json.data.api_key, id: json.data.token_id ?? json.data.id }
+    }
+    const registered = await tokenOf('/v1/auth/register', other, { scopes: ['read', 'admin'] })
+    const created = await tokenOf('/v1/auth/tokens', other, { agent_id: theirs.id, scopes: ['admin'] })
+    const byAnother = await tokenOf('/v1/auth/tokens', admin, { agent_id: theirs.id, scopes: ['admin'] })
+    const renewed = await tokenOf(`/v1/auth/tokens/${byAnother.id}/rotate`, other, {})
+    for (const one of [registered, created, renewed]) expect((await users(one)).status).toBe(200)
+    const { json } = await giveRole(admin, other.accountId, 'person')
+    expect(json.data.role).toBe('person')
+    for (const one of [registered, created, renewed]) {
+      const { status, json } = await users(one)
+      expect([status, json.code]).toEqual([401, 'token_revoked'])
+    }
+    expect([(await users(untouched)).status, (await test.fetch('GET', '/v1/auth/me', theirs)).status]).toEqual([
+      200, 200,
+    ])
+  })
+
+  it('an admin who loses the role during a request creates no token with scope admin', async () => {
+    const other = await signedIn(test, 'admin')
+    const lock = await test.db.pool.connect()
+    await lock.query('BEGIN')
+    await lock.query('SELECT 1 FROM sessions WHERE account_id = $1 FOR NO KEY UPDATE', [other.accountId])
+    const registering = test.fetch('POST', '/v1/auth/register', { ...other, body: { scopes: ['admin'] } })
+    const isWaiting = async () =>
+      (
+        await rows(
+          "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%FROM sessions%'",
+        )
+      ).length > 0
+    await expect.poll(isWaiting, { timeout: 30_000 }).toBe(true)
+    await lock.query("UPDATE accounts SET role = 'person' WHERE id = $1", [other.accountId])
+    await lock.query('COMMIT')
+    lock.release()
+    const { status, json } = await registering
+    expect([status, json.code]).toEqual([403, 'forbidden'])
+  })
+
   it('is determined without waiting for locks', async () => {
     await test.db.transaction(async (tx) => {
       await tx.$queryRaw`SELECT 1 FROM accounts WHERE role = 'admin' FOR UPDATE`

@@ -30,6 +30,7 @@ import {
   listOrganisationRows,
   lockInvitations,
   lockNamespaces,
+  lockSessions,
   namespacesOf,
   userDetail,
 } from './repository.ts'
@@ -121,7 +122,9 @@ const setRole = (deps: Pick<AccountsDeps, 'revokeAdminTokens' | 'requireApproval
     const { role: from } = await lockedUser(ctx.tx, id)
     await deps.requireApproval(ctx, { operation: changeRole, input: { params, body } })
     await ctx.tx.account.update({ where: { id }, data: { role, updatedAt: ctx.now } })
-    const revoked = from === 'admin' && role !== 'admin' ? await deps.revokeAdminTokens(ctx, id, 'owner_role') : 0
+    const isAdminNoMore = from === 'admin' && role !== 'admin'
+    if (isAdminNoMore) await lockSessions(ctx.tx, { account: id })
+    const revoked = isAdminNoMore ? await deps.revokeAdminTokens(ctx, id, 'owner_role') : 0
     return replyWith(ctx, id, {
       changed: from === role ? [] : ['role'],
       from,

@@ -5,7 +5,7 @@ import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import type { TokenPorts } from './ports.ts'
-import { ancestorOfToken, lockDescendants, lockTokensById, revokeWithIssuer } from './repository.ts'
+import { adminTokensMadeBy, ancestorOfToken, lockDescendants, lockTokensById, revokeWithIssuer } from './repository.ts'
 import { countsSince, refusalsToRevoke } from './rules.ts'
 
 /** The token that creates another one. The new token ends with it at the latest. */
@@ -100,6 +100,67 @@ export async function revokeDescendants(
       })),
     )
   return revoked
+}
+
+interface Revocation {
+  now: Date
+  actorId: string
+  ip: string
+}
+
+/** Revokes the active tokens among these, with an audit entry each, and those created with them. Returns how many. */
+async function revokeAll(
+  tx: Transaction,
+  auditWithin: PipelinePorts['auditWithin'],
+  ids: readonly string[],
+  { reason, now, actorId, ip }: Revocation & { reason: 'owner_role' | 'owner_closed' },
+): Promise<number> {
+  const family = await lockFamilies(tx, ids, now)
+  const revoked = await tx.token.updateManyAndReturn({
+    where: { id: { in: [...ids] }, revokedAt: null },
+    data: { revokedAt: now, revokedReason: reason },
+    select: { id: true, agentId: true },
+  })
+  await auditWithin(
+    tx,
+    ...revoked.map(({ id, agentId }) => ({
+      action: 'update' as const,
+      actorId,
+      resourceType: 'token',
+      resourceId: id,
+      at: now,
+      ip,
+      details: { agent_id: agentId, reason, fields: ['revoked_at'] },
+    })),
+  )
+  return revoked.length + (await revokeDescendants(tx, auditWithin, family, { now, actorId, ip })).length
+}
+
+/**
+ * Revokes the active tokens with scope `admin` of these agents, and those that the person created for other agents, with all that were created with
+ * them. Returns how many. Locks each agent first, so that a concurrent rotation cannot create a token that escapes.
+ */
+export async function revokeAdminTokens(
+  tx: Transaction,
+  auditWithin: PipelinePorts['auditWithin'],
+  { accountId, agents }: { accountId: string; agents: readonly string[] },
+  revocation: Revocation & { reason: 'owner_role' | 'owner_closed' },
+): Promise<number> {
+  const { now } = revocation
+  const made = () => adminTokensMadeBy(tx, { actor: `user:${accountId}`, now })
+  const others = (await made()).map(({ agent_id }) => agent_id)
+  for (const id of [...new Set([...agents, ...others])].sort()) await agentOf(tx, id, { lock: true })
+  const own = await tx.token.findMany({
+    where: {
+      agentId: { in: [...agents] },
+      scopes: { has: 'admin' },
+      revokedAt: null,
+      OR: [{ expiresAt: null }, { expiresAt: { gt: now } }],
+    },
+    select: { id: true },
+  })
+  const ids = [...new Set([...own, ...(await made())].map(({ id }) => id))]
+  return revokeAll(tx, auditWithin, ids, revocation)
 }
 
 interface TokenRefusal {

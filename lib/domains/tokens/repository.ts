@@ -290,6 +290,20 @@ export const lockTokensById = statement('tokens.lock-by-id', {
     `SELECT id, expires_at, revoked_at, owner_confirms FROM tokens WHERE id = ANY($ids) ${locks[lock]}`,
 })
 
+/**
+ * Active tokens with the scope `admin` that a person created or rotated in a session, whoever owns the agent. Only the audit log tells who
+ * created a token.
+ */
+export const adminTokensMadeBy = statement('tokens.admin-made-by', {
+  takes: { actor: 'text', now: 'timestamptz' },
+  returns: { id: 'text', agent_id: 'text' },
+  sql: `SELECT t.id, t.agent_id FROM tokens t WHERE 'admin' = ANY(t.scopes) AND ${active} AND EXISTS (
+      SELECT FROM audit_entries e WHERE e.agent_id = $actor
+        AND e.at BETWEEN t.created_at - interval '1 minute' AND t.created_at + interval '1 minute'
+        AND (e.resource_id = t.id OR e.details->>'token_id' = t.id OR e.details->>'rotated_to' = t.id))
+    ORDER BY t.id COLLATE "C"`,
+})
+
 /** Returns a row if the token was created with the other one, directly or through others. */
 export const ancestorOfToken = statement('tokens.ancestor', {
   takes: { token: 'text', ancestor: 'text' },

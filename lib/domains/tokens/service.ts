@@ -20,7 +20,7 @@ import {
 } from './contract.ts'
 import { isTokenKey } from './keys.ts'
 import { endOfAdminToken, isOwn, issueToken, tokenGrant, tokenManagement } from './lifecycle.ts'
-import { lockFamilies, refusalRecorder, revokeDescendants } from './lineage.ts'
+import { refusalRecorder, revokeAdminTokens } from './lineage.ts'
 import { tokenDataSource, tokenExporters } from './personal-data.ts'
 import type { TokenPorts } from './ports.ts'
 import {
@@ -232,49 +232,12 @@ export function tokensService(db: Database, ports: TokenPorts) {
         data: { ownerConfirms: true },
       })
     },
-    /**
-     * Revokes all active tokens of the agents that have the scope, and those created with them; returns how many. Locks each agent first,
-     * so that a concurrent rotation cannot create a token that escapes.
-     */
-    async revokeScoped(
+    /** See {@link revokeAdminTokens}. */
+    revokeAdmin: (
       { tx, actor, ip, now }: MutationContext,
-      agents: readonly string[],
-      scope: TokenScope,
+      of: Parameters<typeof revokeAdminTokens>[2],
       reason: 'owner_role' | 'owner_closed',
-    ): Promise<number> {
-      for (const id of [...agents].sort()) await agentOf(tx, id, { lock: true })
-      const scoped = await tx.token.findMany({
-        where: {
-          agentId: { in: [...agents] },
-          scopes: { has: scope },
-          revokedAt: null,
-          OR: [{ expiresAt: null }, { expiresAt: { gt: now } }],
-        },
-        select: { id: true },
-      })
-      const ids = scoped.map(({ id }) => id)
-      const family = await lockFamilies(tx, ids, now)
-      const revoked = await tx.token.updateManyAndReturn({
-        where: { id: { in: ids }, revokedAt: null },
-        data: { revokedAt: now, revokedReason: reason },
-        select: { id: true, agentId: true },
-      })
-      await ports.pipeline.auditWithin(
-        tx,
-        ...revoked.map(({ id, agentId }) => ({
-          action: 'update' as const,
-          actorId: actor.id,
-          resourceType: 'token',
-          resourceId: id,
-          at: now,
-          ip,
-          details: { agent_id: agentId, reason, fields: ['revoked_at'] },
-        })),
-      )
-      const { auditWithin } = ports.pipeline
-      const descendants = await revokeDescendants(tx, auditWithin, family, { now, actorId: actor.id, ip })
-      return revoked.length + descendants.length
-    },
+    ): Promise<number> => revokeAdminTokens(tx, ports.pipeline.auditWithin, of, { reason, now, actorId: actor.id, ip }),
     /** Number of active tokens per agent id. */
     async inUse(agents: readonly string[], now: Date): Promise<ReadonlyMap<string, number>> {
       const counted = await activeTokensOfAgents(db, { agents, now })
@@ -475,6 +438,17 @@ export const tokensData = (db: Database, gate: Parameters<typeof tokenDataSource
   dataSources: [tokenDataSource(db, gate)],
   exporters: tokenExporters(db),
 })
+
+/** Revokes the tokens with scope `admin` of an account that is being erased. */
+export const adminTokenEnd =
+  ({ clock, auditWithin }: TokenPorts['pipeline']) =>
+  (tx: Transaction, accountId: string): Promise<number> =>
+    revokeAdminTokens(
+      tx,
+      auditWithin,
+      { accountId, agents: [] },
+      { reason: 'owner_closed', now: clock.now(), actorId: 'system:erasure', ip: '' },
+    )
 
 /** Tolerance in milliseconds: the purge job runs hourly. */
 const slack = 2 * 3_600_000

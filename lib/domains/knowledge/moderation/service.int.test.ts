@@ -68,13 +68,13 @@ describe('reports', () => {
     expect(await isHeld(id)).toBe(false)
   })
 
-  it('reports of unclaimed agents count from their second day, once per client address, and once per /64 for IPv6', async () => {
+  it('reports of unclaimed agents count from their second day, once per client address, and once per /48 for IPv6', async () => {
     const id = await contribute()
     const here = [await test.agent(['read']), await test.agent(['read']), await test.agent(['read'])]
     const there = [await test.agent(['read']), await test.agent(['read'])]
     const neighbour = await test.agent(['read'])
     for (const { token } of here) await report(id, token, { from: '10.1.1.1' })
-    for (const [n, { token }] of there.entries()) await report(id, token, { from: `2001:db8:7:7:${n + 1}::1` })
+    for (const [n, { token }] of there.entries()) await report(id, token, { from: `2001:db8:7:${n + 1}::1` })
     await report(id, neighbour.token, { from: '10.1.1.2' })
     expect(await isHeld(id)).toBe(false)
     const weigh = async () => {
@@ -90,7 +90,7 @@ describe('reports', () => {
     expect(new Set(networks.map(({ network }) => Buffer.from(network ?? []).toString('hex'))).size).toBe(3)
     const only = await contribute()
     for (const { token } of here) await report(only, token, { from: '10.1.1.1' })
-    for (const [n, { token }] of there.entries()) await report(only, token, { from: `2001:db8:7:7:${n + 1}::1` })
+    for (const [n, { token }] of there.entries()) await report(only, token, { from: `2001:db8:7:${n + 1}::1` })
     await weigh()
     expect(await isHeld(only)).toBe(false)
   })

@@ -31,7 +31,7 @@ function groupsOf(address: string): number[] {
 }
 
 /**
- * The network that one client controls: an IPv4 address, or the /64 of an IPv6 address, whose lower half the client chooses freely.
+ * The network that one client controls: an IPv4 address, or the /48 of an IPv6 address, the usual assignment to one customer (RFC 6177).
  * IPv4-mapped IPv6 addresses become IPv4. Any other text is returned unchanged.
  */
 export function networkOf(address: string): string {
@@ -40,9 +40,9 @@ export function networkOf(address: string): string {
   if (isIPv4(inside)) return inside
   if (!isIPv6(bare)) return address
   return `${groupsOf(bare)
-    .slice(0, 4)
+    .slice(0, 3)
     .map((group) => group.toString(16))
-    .join(':')}::/64`
+    .join(':')}::/48`
 }
 
 /** Keyed hash of a client's network; the address itself is not stored. */
