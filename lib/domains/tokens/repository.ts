@@ -291,7 +291,7 @@ export const lockTokensById = statement('tokens.lock-by-id', {
 })
 
 /**
- * Active tokens with the scope `admin` that a person created or rotated in a session, whoever owns the agent. Only the audit log tells who
+ * Active tokens with the scope `admin` that a person created or rotated in a session, for any agent. Only the audit log tells who
  * created a token.
  */
 export const adminTokensMadeBy = statement('tokens.admin-made-by', {
