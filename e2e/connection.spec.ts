@@ -1,6 +1,7 @@
 import { type BrowserContext, expect, type Page, test } from '@playwright/test'
 import { control, sessionOf } from './control.ts'
-import { alive, signOutInBrowser } from './journey.ts'
+import { readCredentials } from './credentials.ts'
+import { alive, fillSignIn, signOutInBrowser } from './journey.ts'
 import { people } from './requests.ts'
 
 const text = 'They write that their name is wrong.'
@@ -72,6 +73,25 @@ test('another tab says that the session has ended, and shows no navigation besid
   await expect(page).toHaveURL(/\/sign-in/)
   await expect(page.getByText('You were signed out.')).toBeVisible()
   await expect(page.getByRole('link', { name: 'Audit log' })).toHaveCount(0)
+  await context.close()
+})
+
+test('after a sign-out in another tab, the link of the banner returns to the page with its filters', async ({
+  browser,
+}) => {
+  const context = await browser.newContext({ storageState: await sessionOf(people.auditor) })
+  const page = await context.newPage()
+  await page.goto('/admin/audit?action=delete&resource_type=knowledge')
+  await alive(page)
+  const other = await context.newPage()
+  await other.goto('/overview')
+  await alive(other)
+  await signOutInBrowser(other)
+  const opening = context.waitForEvent('page')
+  await page.getByRole('status').filter({ hasText: 'You were signed out.' }).getByRole('link').click()
+  const opened = await opening
+  await fillSignIn(opened, { email: people.auditor, password: readCredentials().password })
+  await expect(opened).toHaveURL('/admin/audit?action=delete&resource_type=knowledge')
   await context.close()
 })
 

@@ -28,7 +28,7 @@ interface PageView {
   theme: (typeof themes)[number]
 }
 
-/** Checks that the page fits a phone and a desktop, is accessible in this theme, and logs nothing to the console. */
+/** Checks that the page fits a phone and a desktop, is accessible in this theme, sets its text in the way of its language, and logs nothing to the console. */
 async function checkView(page: Page, { name, language, theme }: PageView): Promise<void> {
   const view = `${name} in ${language.lang}, ${theme}`
   const complaints = complaintsOf(page)
@@ -46,6 +46,9 @@ async function checkView(page: Page, { name, language, theme }: PageView): Promi
     .poll(() => page.evaluate(() => document.documentElement.scrollWidth), `${view}: width at 360 px`)
     .toBeLessThanOrEqual(360)
   await page.setViewportSize({ width: 1280, height: 900 })
+  // Full-width punctuation contains its space.
+  const text = (await page.getByRole('main').textContent()) ?? ''
+  expect.soft(text.match(/.{0,20}[。？！，、：；] +[\p{Script=Han}\w].{0,10}/gu), view).toBeNull()
   const heights = await page
     .locator('main > header :is(a, button).rounded-lg')
     .evaluateAll((controls) => [...new Set(controls.map((one) => Math.round(one.getBoundingClientRect().height)))])

@@ -74,6 +74,7 @@ test('records of a person have the same count in the overview, the privacy page 
     await agree(async () => {
       await page.goto('/overview', { waitUntil: 'networkidle' })
       const records = await tile(page, 'Items about you')
+      expect(await page.locator('main dl').first().locator(':scope > div').count(), email).toBeLessThanOrEqual(4)
       await page.goto('/settings/privacy', { waitUntil: 'networkidle' })
       expect(numberIn(await page.getByText(/^We hold [\d,]+ items about you/).textContent()), email).toBe(records)
       await page.goto('/settings/privacy/delete', { waitUntil: 'networkidle' })

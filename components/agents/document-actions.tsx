@@ -7,6 +7,7 @@ import { useApiMutation } from '#components/frame/api-query.ts'
 import { useDraft } from '#components/frame/draft.ts'
 import { Button, ButtonLink, PlainButtonLink } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
+import { Space } from '#components/ui/punctuation.ts'
 import { PlainLink } from '#components/ui/text-link.tsx'
 import {
   agentDocumentFile,
@@ -69,7 +70,8 @@ export function DocumentActions({ agentId, id, title, mayEdit, mayDelete }: Docu
             }
           >
             <p>
-              {t('keep')}{' '}
+              {t('keep')}
+              <Space />
               <PlainLink href={agentDocumentFile(agentId, id)} download>
                 {t('download')}
               </PlainLink>

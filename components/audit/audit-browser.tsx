@@ -240,8 +240,8 @@ function Entries({ query, first, isNarrowed, onOnly }: EntriesProps) {
             ? t('loading')
             : state.isWhole
               ? state.count > 0 && t('allLoaded', { count: state.count })
-              : t('loaded', { count: state.count })}{' '}
-          {state.reached !== null && t.rich('searched', { time: () => <Time at={state.reached ?? ''} /> })}
+              : t('loaded', { count: state.count })}
+          {state.reached !== null && <> · {t.rich('searched', { time: () => <Time at={state.reached ?? ''} /> })}</>}
         </p>
         {state.empty > 0 && !state.isLoading && !state.isWhole && (
           <Button tone="plain" size="small" onClick={view.goOn}>

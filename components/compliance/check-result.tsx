@@ -46,6 +46,7 @@ function Problems({ problems, role }: { problems: CheckView['problems']; role: R
 /** The sentence of a check with its numbers and names. */
 function useSentence({ name, state, fault, facts, numbers }: CheckView): string {
   const t = useTranslations('compliance')
+  const { space } = usePunctuation()
   const format = useFormatter()
   const key = checkKeyOf(name)
   if (fault) return t(`faults.${fault}`)
@@ -65,7 +66,7 @@ function useSentence({ name, state, fault, facts, numbers }: CheckView): string 
     kind_names: facts.kinds ?? '',
   })
   const { minutes = 0 } = numbers
-  return minutes > 0 ? `${sentence} ${t('overdue', { minutes })}` : sentence
+  return minutes > 0 ? `${sentence}${space}${t('overdue', { minutes })}` : sentence
 }
 
 /** The result of one check: a sentence with its numbers, what to do about a problem, and where to look. */

@@ -13,12 +13,13 @@ function nextDeletion({ expiring, closing }: Pick<Overview, 'expiring' | 'closin
   return moments.sort()[0]
 }
 
-/** The numbers of a person, each with a link to its list. */
+/** At most four numbers of a person, each with a link to its list. A number that is zero is absent, except for data and agents. */
 export function OverviewTiles({ overview }: { overview: Overview }) {
   const t = useTranslations('overview.tiles')
   const { held, agents, tokens, requests, expiring } = overview
   const next = nextDeletion(overview)
   const ofAgents = [
+    ...(tokens.expiring > 0 ? [t('expiring', { count: tokens.expiring })] : []),
     ...(agents.restricted > 0 ? [t('restricted', { count: agents.restricted })] : []),
     ...(agents.suspended > 0 ? [t('suspended', { count: agents.suspended })] : []),
   ]
@@ -35,26 +36,18 @@ export function OverviewTiles({ overview }: { overview: Overview }) {
       href: '/agents',
       ...(ofAgents.length > 0 && { hint: ofAgents.join(' · ') }),
     },
-    {
-      label: t('tokens'),
-      value: tokens.active,
-      href: '/tokens',
-      ...(tokens.expiring > 0 && { hint: t('expiring', { count: tokens.expiring }), tone: 'warning' as const }),
-    },
     ...(requests.open === 0
       ? []
       : [{ label: t('requests'), value: requests.open, href: '/settings/privacy/requests' }]),
     ...(next === undefined
       ? []
-      : [{ label: t('next'), value: <Time key="next" at={next} show="relative" />, href: '#expiring' }]),
-    ...(expiring.total === 0
-      ? []
       : [
           {
-            label: t('expiringRecords'),
-            value: expiring.total,
-            hint: t('within', { days: expiring.days }),
-            href: '#expiring',
+            label: t('next'),
+            value: <Time key="next" at={next} show="relative" />,
+            // A list without entries is absent below.
+            href: expiring.by_visibility.length + expiring.exports.length > 0 ? '#expiring' : '#closing',
+            ...(expiring.total > 0 && { hint: t('within', { count: expiring.total, days: expiring.days }) }),
           },
         ]),
   ]

@@ -7,6 +7,7 @@ import { useTranslations } from 'next-intl'
 import { useEffect, useState } from 'react'
 import { PlainButtonLink } from '#components/ui/button.tsx'
 import { usePunctuation } from '#components/ui/punctuation.ts'
+import { useSignInHref } from '#components/ui/sign-in-href.ts'
 import { RequestRefused } from '#lib/client/request.ts'
 
 const channelName = 'session'
@@ -72,6 +73,7 @@ export function SessionEnded({ accountId }: { accountId: string | undefined }) {
   const { space } = usePunctuation()
   const router = useRouter()
   const path = usePathname()
+  const signIn = useSignInHref()
   const hasEnded = useHasEnded(accountId, path)
   const [wasShown, setWasShown] = useState(false)
   if (hasEnded && !wasShown) setWasShown(true)
@@ -91,13 +93,7 @@ export function SessionEnded({ accountId }: { accountId: string | undefined }) {
             {isAtSignIn ? t('here') : t('text')}
           </p>
           {!isAtSignIn && (
-            <PlainButtonLink
-              tone="plain"
-              size="small"
-              href={`/sign-in?callbackUrl=${encodeURIComponent(path)}`}
-              target="_blank"
-              rel="noopener"
-            >
+            <PlainButtonLink tone="plain" size="small" href={signIn} target="_blank" rel="noopener">
               {t('signIn')}
             </PlainButtonLink>
           )}

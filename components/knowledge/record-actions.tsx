@@ -7,6 +7,7 @@ import { useApiMutation } from '#components/frame/api-query.ts'
 import { Button, ButtonLink } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { Choice } from '#components/ui/field.tsx'
+import { Space } from '#components/ui/punctuation.ts'
 import { PlainLink } from '#components/ui/text-link.tsx'
 import {
   correctSkillAt,
@@ -133,7 +134,8 @@ function Erasure({ id, visibility, wasPublic, onClose }: RecordActionsProps & { 
       onConfirm={() => (isSkill ? skill.begin(parts, onClose) : unit.begin(parts, onClose))}
     >
       <p>
-        {t('keep')}{' '}
+        {t('keep')}
+        <Space />
         <PlainLink href={recordDocument(id)} download={fileNameOf(id)}>
           {t('download')}
         </PlainLink>

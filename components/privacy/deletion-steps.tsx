@@ -13,6 +13,7 @@ import { Button } from '#components/ui/button.tsx'
 import { FactList } from '#components/ui/facts.tsx'
 import { Checkbox, Choice, Field } from '#components/ui/field.tsx'
 import { ProgressBar } from '#components/ui/progress.tsx'
+import { Space } from '#components/ui/punctuation.ts'
 import { Stepper } from '#components/ui/stepper.tsx'
 import { DataTable } from '#components/ui/table.tsx'
 import { PlainLink } from '#components/ui/text-link.tsx'
@@ -118,8 +119,11 @@ function DeletionStart({ grace, onGrace, withCopy, tokens, signIn, isOfAgent }: 
           <p>
             {grace === 'now'
               ? t('afterCopy')
-              : t.rich('at', { time: () => <Time at={beginsAt(grace, now).toISOString()} /> })}{' '}
-            {t(`tokens.${tokens}`, { whom })} {!isOfAgent && t(`signIn.${signIn}`)}
+              : t.rich('at', { time: () => <Time at={beginsAt(grace, now).toISOString()} /> })}
+            <Space />
+            {t(`tokens.${tokens}`, { whom })}
+            <Space />
+            {!isOfAgent && t(`signIn.${signIn}`)}
           </p>
         )}
         <p className="text-sm text-quiet">{t('done')}</p>

@@ -10,6 +10,7 @@ import { Confirm } from '#components/ui/confirm.tsx'
 import { CopyableId } from '#components/ui/copyable-id.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { ProgressBar } from '#components/ui/progress.tsx'
+import { Space } from '#components/ui/punctuation.ts'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import type { Endpoint } from '#lib/client/request.ts'
@@ -179,7 +180,12 @@ export function ExportDesk({ initial, isBrief = false }: ExportDeskProps) {
       </div>
       {problem && <ProblemAlert problem={problem} />}
       <p className="text-sm text-quiet">
-        {!isBrief && t('form')}{' '}
+        {!isBrief && (
+          <>
+            {t('form')}
+            <Space />
+          </>
+        )}
         {left !== null &&
           left <= shownFrom &&
           t.rich('quota', { left, time: () => <Time at={quota.resets_at} show="relative" /> })}

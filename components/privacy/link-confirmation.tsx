@@ -6,6 +6,7 @@ import { useTranslations } from 'next-intl'
 import { useEffect, useState } from 'react'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
+import { focusOnMount } from '#components/ui/focus-on-mount.ts'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { type Endpoint, RequestRefused, request } from '#lib/client/request.ts'
@@ -53,7 +54,7 @@ export function LinkConfirmation() {
 
   if (using.isSuccess)
     return (
-      <Alert tone="done" title={t(`${using.data.data.purpose}.done`)} isLive>
+      <Alert tone="done" title={t(`${using.data.data.purpose}.done`)} ref={focusOnMount} isLive>
         <p>{t(`${using.data.data.purpose}.next`)}</p>
       </Alert>
     )
@@ -68,7 +69,7 @@ export function LinkConfirmation() {
   // Pressing again would have no effect.
   if (problem && (isLate || problem.code === 'link_spent'))
     return (
-      <div className="grid gap-5">
+      <div key="over" ref={focusOnMount} tabIndex={-1} className="grid gap-5">
         {isLate ? (
           <Alert tone="warning" title={t('late.title')} isLive>
             <p>{t('late.text')}</p>
@@ -76,7 +77,15 @@ export function LinkConfirmation() {
         ) : (
           <ProblemAlert problem={problem} />
         )}
-        <p>{t.rich('spent', { account: (words) => <TextLink href="/account">{words}</TextLink> })}</p>
+        <p>
+          {t.rich('spent', {
+            account: (words) => (
+              <TextLink href={given.purpose === 'address' ? '/account' : '/settings/privacy/requests'}>
+                {words}
+              </TextLink>
+            ),
+          })}
+        </p>
       </div>
     )
   return (

@@ -8,7 +8,7 @@ import { Alert } from '#components/ui/alert.tsx'
 import { Button, PlainButtonLink } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { Select } from '#components/ui/field.tsx'
-import { spacedDigits } from '#components/ui/punctuation.ts'
+import { Space, spacedDigits } from '#components/ui/punctuation.ts'
 import { closeAt, type Project, projectPaths, reopenAt } from './endpoints.ts'
 import { type ErasureReason, shownErasureReasons } from './erasing.ts'
 
@@ -41,7 +41,9 @@ export function CloseButton({ project, days }: { project: Project; days: number 
             <p>{t('goes', { days, date })}</p>
             <p>{t('then', { conversations: project.conversations, documents: project.documents })}</p>
             <p>
-              {t('letters')} {t('off')}
+              {t('letters')}
+              <Space />
+              {t('off')}
             </p>
           </>
         }

@@ -8,6 +8,7 @@ import { Alert } from '#components/ui/alert.tsx'
 import { CodeField, Field } from '#components/ui/field.tsx'
 import { FormBox } from '#components/ui/form-box.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
+import { usePunctuation } from '#components/ui/punctuation.ts'
 import { RegionSelect } from '#components/ui/region-select.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { createProjectAt, projectPage, projectPaths } from './endpoints.ts'
@@ -23,6 +24,7 @@ interface CreateFormProps {
 /** A new project, whose owner the reader becomes. */
 export function CreateProjectForm({ prefixes, regions }: CreateFormProps) {
   const t = useTranslations('projects.create')
+  const { space } = usePunctuation()
   const faults = useFaultWords()
   const { draft, change, clear } = useDraft('projects.create', empty)
   const create = useApiMutation(createProjectAt, { touches: projectPaths })
@@ -90,7 +92,9 @@ export function CreateProjectForm({ prefixes, regions }: CreateFormProps) {
           <CodeField
             label={t('group')}
             hint={
-              prefixes.length === 0 ? t('groupHint') : `${t('groupHint')} ${t('groupPrefix', { prefixes: namespace })}`
+              prefixes.length === 0
+                ? t('groupHint')
+                : `${t('groupHint')}${space}${t('groupPrefix', { prefixes: namespace })}`
             }
             name="group_id"
             maxLength={200}

@@ -11,6 +11,7 @@ import { Confirm } from '#components/ui/confirm.tsx'
 import { Checkbox, Select } from '#components/ui/field.tsx'
 import { Section } from '#components/ui/page.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
+import { Space } from '#components/ui/punctuation.ts'
 import { Skeleton } from '#components/ui/skeleton.tsx'
 import { PlainLink } from '#components/ui/text-link.tsx'
 import { DecisionList, DecisionTable } from './decision-list.tsx'
@@ -101,7 +102,8 @@ function CopyLine({ projectId, target }: Pick<PlannedErasureProps, 'projectId' |
   const isDocument = target.kind === 'document'
   return (
     <p>
-      {t('copy')}{' '}
+      {t('copy')}
+      <Space />
       <PlainLink href={isDocument ? projectDocumentFile(projectId, target.id) : exportFile(projectId)} download>
         {t(isDocument ? 'copyDocument' : 'copyProject')}
       </PlainLink>

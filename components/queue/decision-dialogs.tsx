@@ -4,7 +4,7 @@ import { useLocale, useNow, useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { useApiMutation } from '#components/frame/api-query.ts'
 import { Field, Select } from '#components/ui/field.tsx'
-import { usePunctuation } from '#components/ui/punctuation.ts'
+import { Space, usePunctuation } from '#components/ui/punctuation.ts'
 import { Time } from '#components/ui/time.tsx'
 import { isCancellable, type RefusalGround, refusalGrounds } from '#lib/domains/privacy-requests/rules.ts'
 import { type ActProps, Shell, touching, useReasonText } from './act-shell.tsx'
@@ -83,7 +83,8 @@ export function RefuseDialog(props: ActProps) {
       tone="danger"
       text={
         <p>
-          {isCancellable(request.state) ? t('textWhole') : t('textPart', { kinds })}{' '}
+          {isCancellable(request.state) ? t('textWhole') : t('textPart', { kinds })}
+          <Space />
           {byHand.includes('objection') && t('objection')}
         </p>
       }

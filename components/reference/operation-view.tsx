@@ -1,4 +1,5 @@
 import { useTranslations } from 'next-intl'
+import { Space } from '#components/ui/punctuation.ts'
 import { PlainLink } from '#components/ui/text-link.tsx'
 import { type ReferenceOperation, type ShownParameter, type ShownSchema, typeOf } from './document.ts'
 import { Method } from './method.tsx'
@@ -78,8 +79,9 @@ export function OperationView({
         </p>
       )}
       <p className="text-sm text-quiet">
-        {t('permission')} <code className="font-mono text-[0.8125rem] text-ink">{permission}</code> ·{' '}
-        {t(`verbs.${verb}`)}
+        {t('permission')}
+        <Space />
+        <code className="font-mono text-[0.8125rem] text-ink">{permission}</code> · {t(`verbs.${verb}`)}
       </p>
       {parameters.length > 0 && <Parameters parameters={parameters} />}
       {Object.entries(requestBody?.content ?? {}).map(

@@ -1,10 +1,10 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import { useEffect, useRef } from 'react'
 import { useApiMutation } from '#components/frame/api-query.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
+import { focusOnMount } from '#components/ui/focus-on-mount.ts'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
@@ -17,15 +17,9 @@ export function FormConfirmation() {
   const token = useFragment()
   const confirming = useApiMutation(confirmFormAt, { isQuiet: true })
   const { problem, data } = confirming
-  const done = useRef<HTMLDivElement>(null)
-  const isDone = data !== undefined
-  // The button with the focus disappears.
-  useEffect(() => {
-    if (isDone) done.current?.focus()
-  }, [isDone])
   if (data)
     return (
-      <Alert tone="done" title={t('done')} ref={done} isLive>
+      <Alert tone="done" title={t('done')} ref={focusOnMount} isLive>
         <p>{t.rich('due', { time: () => <Time at={data.data.legal_due_at} /> })}</p>
         <p>{t('then')}</p>
       </Alert>
@@ -37,32 +31,32 @@ export function FormConfirmation() {
         <p>{t('missingText')}</p>
       </Alert>
     )
-  const isSpent = problem?.code === 'link_spent'
-  return (
-    <div className="grid gap-5">
-      {problem && <ProblemAlert problem={problem} />}
-      {isSpent ? (
+  if (problem?.code === 'link_spent')
+    return (
+      <div key="over" ref={focusOnMount} tabIndex={-1} className="grid gap-5">
+        <ProblemAlert problem={problem} />
         <p>
           <TextLink href="/request">{t('again')}</TextLink>
         </p>
-      ) : (
-        <>
-          <p>{t('what')}</p>
-          <Button
-            className="justify-self-start"
-            aria-disabled={confirming.isPending}
-            onClick={() => {
-              if (confirming.isPending) return
-              confirming.begin({ body: { token } }, () =>
-                // Remove the used link from the history.
-                window.history.replaceState(null, '', window.location.pathname),
-              )
-            }}
-          >
-            {confirming.isPending ? t('busy') : t('button')}
-          </Button>
-        </>
-      )}
+      </div>
+    )
+  return (
+    <div className="grid gap-5">
+      {problem && <ProblemAlert problem={problem} />}
+      <p>{t('what')}</p>
+      <Button
+        className="justify-self-start"
+        aria-disabled={confirming.isPending}
+        onClick={() => {
+          if (confirming.isPending) return
+          confirming.begin({ body: { token } }, () =>
+            // Remove the used link from the history.
+            window.history.replaceState(null, '', window.location.pathname),
+          )
+        }}
+      >
+        {confirming.isPending ? t('busy') : t('button')}
+      </Button>
     </div>
   )
 }

@@ -1,4 +1,5 @@
 import { useTranslations } from 'next-intl'
+import { Space } from '#components/ui/punctuation.ts'
 import type { listTelemetryEvents } from '#lib/domains/telemetry/contract.ts'
 import type { Output } from '#lib/kernel/operation.ts'
 import { worded } from './worded.ts'
@@ -14,7 +15,8 @@ function Values({ property: { type, values, most } }: { property: Property }) {
   if (type === 'integer') return t('upTo', { most: most ?? 0 })
   return (
     <>
-      {t('oneOf')}{' '}
+      {t('oneOf')}
+      <Space />
       {(values ?? []).map((value, at) => (
         <span key={value}>
           {at > 0 && ', '}

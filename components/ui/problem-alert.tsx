@@ -1,10 +1,10 @@
 'use client'
 
-import { usePathname } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import type { ProblemDocument } from '#lib/client/request.ts'
 import { Alert } from './alert.tsx'
 import { Button } from './button.tsx'
+import { useSignInHref } from './sign-in-href.ts'
 import { PlainLink } from './text-link.tsx'
 
 /** The problem of a query, which can be asked again. */
@@ -16,7 +16,7 @@ export interface QueryProblem extends ProblemDocument {
 export function ProblemAlert({ problem }: { problem: QueryProblem }) {
   const t = useTranslations('problems')
   const common = useTranslations('common')
-  const path = usePathname()
+  const signIn = useSignInHref()
   if (problem.proposal_id !== undefined)
     return (
       <Alert tone="done" title={common('approval.asked')} isLive>
@@ -35,7 +35,7 @@ export function ProblemAlert({ problem }: { problem: QueryProblem }) {
       {code === 'sign_in_needed' && (
         // In a new tab, so that typed text on this page survives.
         <p>
-          <PlainLink href={`/sign-in?callbackUrl=${encodeURIComponent(path)}`} target="_blank" rel="noopener">
+          <PlainLink href={signIn} target="_blank" rel="noopener">
             {common('signInBeside')}
           </PlainLink>
         </p>

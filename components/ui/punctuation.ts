@@ -26,3 +26,5 @@ export function punctuationOf(locale: string) {
   }
 }
 export const usePunctuation = () => punctuationOf(useLocale())
+/** The space between two sentences, or between a sentence and a link. */
+export const Space = (): string => usePunctuation().space

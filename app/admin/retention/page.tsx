@@ -64,7 +64,16 @@ export default async function RetentionPage() {
   ]
   return (
     <Messages of={['retention']}>
-      <Page width="wide" title={t('name')} summary={isAdmin ? t('lead') : `${t('lead')} ${t('readOnly')}`}>
+      <Page
+        width="wide"
+        title={t('name')}
+        summary={
+          <>
+            <p>{t('lead')}</p>
+            {!isAdmin && <p>{t('readOnly')}</p>}
+          </>
+        }
+      >
         <StatTiles tiles={tiles} />
         <Section
           id="force"

@@ -8,6 +8,7 @@ import { OpenPrivacyRequests } from '#components/privacy/open-requests.tsx'
 import { Participations } from '#components/privacy/participations.tsx'
 import { WhoRead } from '#components/privacy/who-read.tsx'
 import { Section } from '#components/ui/page.tsx'
+import { Space } from '#components/ui/punctuation.ts'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { app } from '#lib/app-instance.ts'
@@ -46,7 +47,8 @@ export async function DataTab({ agent, agents }: PrivacyTabProps) {
       {!agent && <WhoRead />}
       <p className="flex flex-wrap gap-x-6 gap-y-1 text-sm text-quiet">
         <span>
-          {words.rich('asOf', { time: () => <Time at={inventory.as_of} /> })}{' '}
+          {words.rich('asOf', { time: () => <Time at={inventory.as_of} /> })}
+          <Space />
           {words.rich('notice', { link: (text) => <TextLink href="/privacy">{text}</TextLink> })}
         </span>
         <TextLink href="/settings/privacy/requests">{t('requests.all')}</TextLink>
