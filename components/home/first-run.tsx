@@ -8,6 +8,7 @@ import { useApiMutation, useApiQuery } from '#components/frame/api-query.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button, ButtonLink } from '#components/ui/button.tsx'
 import { Checkbox } from '#components/ui/field.tsx'
+import { focusOnMount } from '#components/ui/focus-on-mount.ts'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { Secret } from '#components/ui/secret.tsx'
 import { PlainLink, TextLink } from '#components/ui/text-link.tsx'
@@ -111,7 +112,7 @@ export function FirstRun({ initial, policyVersion, origin }: FirstRunProps) {
         {create.problem && <ProblemAlert problem={create.problem} />}
         {hasFailed && <Alert tone="danger" title={t('connect.failed')} isLive />}
         {key !== undefined && (
-          <div className="grid gap-2">
+          <div ref={focusOnMount} tabIndex={-1} className="grid gap-2">
             <p>{t('connect.lines')}</p>
             <Secret value={linesOf(origin, key)} label={t('connect.linesName')} />
           </div>
@@ -135,7 +136,8 @@ export function FirstRun({ initial, policyVersion, origin }: FirstRunProps) {
       <Step title={t('erase.title')} state={units > 0 ? 'now' : 'later'}>
         <p>{t('erase.text')}</p>
         {agent && units > 0 && (
-          <p>
+          // After loading sample data, the button with the focus has disappeared.
+          <p ref={create.data && key === undefined ? focusOnMount : undefined} tabIndex={-1}>
             <ButtonLink
               tone="danger"
               href={`/settings/privacy/delete?agent=${encodeURIComponent(agent.agent_id)}&grace=now`}
