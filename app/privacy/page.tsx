@@ -5,6 +5,7 @@ import { type NoticeEntry, NoticeList, Points } from '#components/privacy/notice
 import { dataNamesIn } from '#components/stores/data-names.ts'
 import { FactList } from '#components/ui/facts.tsx'
 import { Page, Section } from '#components/ui/page.tsx'
+import { punctuationOf } from '#components/ui/punctuation.ts'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { app } from '#lib/app-instance.ts'
 import { type Env, publicUrl, readEnv } from '#lib/config/env.ts'
@@ -63,10 +64,11 @@ async function heldEntries(env: Env) {
 /** Each store with its number of data sources, and the external services that receive personal data. */
 async function placeFacts(storeLocations: StoreLocations, counts: ReadonlyMap<string, number>, isEuAlone: boolean) {
   const t = await getTranslations('privacy.where')
-  const [at, said, names] = await Promise.all([whereabouts(), storeDescriptions(), dataNames()])
+  const [at, said, names, locale] = await Promise.all([whereabouts(), storeDescriptions(), dataNames(), getLocale()])
+  const { space } = punctuationOf(locale)
   const stores = [...counts].map(([store, count]): [string, string] => [
     names.place(store),
-    `${t('kinds', { place: said(store), count })} ${at(store)}`,
+    `${t('kinds', { place: said(store), count })}${space}${at(store)}`,
   ])
   const used = app.assessedLocations.map(({ name }) => name)
   const unstated = app.assessedLocations.filter(({ region }) => region === null).map(({ name }) => names.place(name))
@@ -76,16 +78,16 @@ async function placeFacts(storeLocations: StoreLocations, counts: ReadonlyMap<st
       : isEuAlone
         ? t('regions.eu')
         : unstated.length > 0
-          ? t('regions.some', { places: new Intl.ListFormat(await getLocale()).format(unstated) })
+          ? t('regions.some', { places: new Intl.ListFormat(locale).format(unstated) })
           : t('regions.all')
   return [
     ...stores,
-    [names.place('mail'), `${t(`mail.${storeLocations.mail}`)} ${at('mail')}`],
-    [names.place('limits'), `${t(`limits.${storeLocations.limits}`)} ${at('limits')}`],
-    ...(used.includes('backups') ? [[names.place('backups'), `${t('backups')} ${at('backups')}`] as const] : []),
+    [names.place('mail'), `${t(`mail.${storeLocations.mail}`)}${space}${at('mail')}`],
+    [names.place('limits'), `${t(`limits.${storeLocations.limits}`)}${space}${at('limits')}`],
+    ...(used.includes('backups') ? [[names.place('backups'), `${t('backups')}${space}${at('backups')}`] as const] : []),
     ...processors
       .filter((name) => used.includes(name))
-      .map((name) => [names.place(name), `${t(`processors.${name}`)} ${at(name)}`] as const),
+      .map((name) => [names.place(name), `${t(`processors.${name}`)}${space}${at(name)}`] as const),
     [t('readers.name'), t('readers.text')],
     [t('regions.name'), regions],
   ] as const
