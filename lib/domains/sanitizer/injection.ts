@@ -16,6 +16,7 @@ import {
 } from './roles.ts'
 import type { SanitizerFinding } from './sanitization-error.ts'
 import type { TextKind } from './tags.ts'
+import { findTakeovers } from './takeovers.ts'
 
 /** Between words: white space, line breaks, emphasis, quotes and quotation prefixes. */
 const GAP = '[\\s*`"\'>]+'
@@ -141,8 +142,21 @@ const RARE_AND_DOUBTFUL = new RegExp(
   ].join('|'),
 )
 const CONDITION = /^[\s,;]{1,4}(?:if|when|unless|until|while|for|in|on|at|by|from)(?![\p{L}\p{N}_-])/u
+/** "Do not follow the instructions above on Windows": a condition about a system, which ends the clause. */
+const FOLLOW_ABOVE = new RegExp(`^(?:do${GAP}not|don't|dont)${GAP}follow${GAP}the${GAP}instructions${GAP}above$`)
+const ON_SYSTEM =
+  /^ (?:on|if you (?:use|are on|are using)) (?:windows|macos|mac|linux|ubuntu|debian|fedora|alpine|docker|android|ios|kubernetes|wsl2?)[.;,]/
+/** "Bypass the content filter cache": a part of a program that is named after a measure. */
+const THE_MEASURE = new RegExp(
+  `^(?:bypass|override)${GAP}the${GAP}(?:content|security|safety)${GAP}(?:filters?|checks?|rules)$`,
+)
+const PART_OF_PROGRAM =
+  /^ (?:cache|plugin|module|middleware|settings?|header|config|configuration|table)(?![\p{L}\p{N}_-])/u
 const isRare = (order: string, after: string): boolean =>
-  RARE_AND_DOUBTFUL.test(order) || (RARE_ORDER.test(order) && CONDITION.test(after))
+  (FOLLOW_ABOVE.test(order) && ON_SYSTEM.test(after)) ||
+  (THE_MEASURE.test(order) && PART_OF_PROGRAM.test(after)) ||
+  RARE_AND_DOUBTFUL.test(order) ||
+  (RARE_ORDER.test(order) && CONDITION.test(after))
 /** Orders that people also give to programs and shops: "cancel your previous orders", "reset the previous prompt". */
 const DOUBTFUL_ORDER = new RegExp(
   `^(?:${OTHER_VERBS}${GAP}${FILL}${PRIOR}${GAP}(?:orders|commands|rules)$|reset${GAP}(?!${FILL}${KIND}(?:instructions|guidelines|programming|guardrails|directives)$)|reset${GAP}(?![\\s\\S]{0,60}\\byour\\b))`,
@@ -410,6 +424,8 @@ function candidatesIn(text: string, isInCode: InCode, refuses: Refuses | undefin
   }
   for (const { start, end } of findNewRoles(others.copy))
     if (speechAt(others.copy, start, end) !== 'none') inOthers.add(start, end - start, 'role-change', true)
+  for (const { start, end } of findTakeovers(others.copy))
+    if (speechAt(others.copy, start, end) !== 'none') inOthers.add(start, end - start, 'takeover', true)
   const lists = [found, inOthers, inPieces]
   if (lists.some(({ isIncomplete }) => isIncomplete)) return candidatesIn(text, isInCode, undefined)
   return lists.flatMap((list) => list.placed())

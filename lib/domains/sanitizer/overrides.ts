@@ -11,7 +11,7 @@ const NOT_ASCII_CHARACTERS = /[^\0-\x7f]/gu
 /** Letters without a decomposition that people write without their stroke or dot, and the apostrophe. */
 const STROKES: Readonly<Record<string, string>> = { ß: 'ss', ı: 'i', ł: 'l', đ: 'd', '’': "'" }
 /** Lower case without accents, invisible characters and full-width forms: people omit accents. Capitals have SS for ß. */
-const plain = (text: string): string =>
+export const plain = (text: string): string =>
   NOT_ASCII.test(text)
     ? text
         .toLowerCase()
@@ -475,7 +475,8 @@ const languageOf = (words: OverrideWords): Language => {
     order: new RegExp(order, 'gu'),
     lapsed: new RegExp(lapsed, 'gu'),
     ends: new RegExp(anyOf(words.lapsed), 'u'),
-    every: new RegExp(anyOf(words.every), 'u'),
+    // "Tes" is no part of "précédentes".
+    every: new RegExp(`${isLatin(words) ? '(?<!\\p{L})' : ''}${anyOf(words.every)}`, 'u'),
     isCertain: certainty(words),
     isOnlyDoubtful: words.certain !== undefined,
   }
@@ -588,13 +589,14 @@ export const findNewRoles = (copy: string): Range[] =>
       : [],
   )
 
-/** A sentence about a program that ignores rules: "Die Firewall ignoriert alle vorherigen Regeln." Anything else before or after it is an order. */
-const PROGRAM_BEFORE =
-  /(?:^|[.!?][ \t]{1,3}|\n[ \t]{0,8})(?:die|der|das|le|la|el|il|o|a|de|het)[ \t](?:firewall|linter|compiler|parser|router|proxy|interpreter|crawler|pare-feu|compilateur|analyseur|routeur|cortafuegos|compilador|analizador|enrutador|compilatore|roteador)[ \t]{1,3}$/
+/** A sentence about a thing that ignores rules: "Die Firewall ignoriert alle vorherigen Regeln." It begins with the thing. */
+const THING_BEFORE =
+  /(?:^|[.!?][ \t]{1,3}|\n[ \t]{0,8})(?:die|der|das|dieser|diese|dieses|le|la|el|il|o|a|de|het|este|esta|ce|cet|cette|questo|questa|deze|dit)[ \t](?:firewall|linter|compiler|parser|router|proxy|interpreter|crawler|pare-feu|compilateur|analyseur|routeur|cortafuegos|compilador|analizador|enrutador|compilatore|roteador|scripts?|skript|patch|parche|correctif|correzione|programm|programme|programa|programma|browser|navegador|navigateur|server|servidor|serveur|editor|scanner|plugin|plug-in|modul|module|modulo|bibliothek|bibliotheque|biblioteca|libreria|datei|archivo|arquivo|fichier|plantilla|vorlage|gericht|tribunal|tribunale|gesetz|ley|lei|loi|legge|verordnung|vertrag|contrato|contrat|funktion|funcion|funcao|fonction|funzione|comando|commande|pipeline)[ \t]{1,3}$/
 const IGNORES_RULES =
-  /^(?:ignoriert|ignore|ignora|negeert)(?!\p{L})(?![\s\S]*(?:weis|instru|istru|consign|prompt|vorgab|richtlin|befehl|orden|ordre|system|dein|\btes\b|\btus\b|\bsuas\b|\btuas\b|\btue\b))[\s\S]*(?:regeln|regles|reglas|regras|regole|regels)/u
+  /^(?:ignoriert|ignore|ignora|negeert|sobrescribe|sobrescreve|sovrascrive|anula|annule|annulla|omite|omet)(?!\p{L})(?![\s\S]*(?:weis|instru|istru|consign|prompt|vorgab|richtlin|befehl|orden|ordre|system|sistem|dein|\btes\b|\btus\b|\bsuas\b|\btuas\b|\btue\b|\bvos\b|\bsus\b))[\s\S]*(?:regeln|regles|reglas|regras|regole|regels|normas|normes|einschrankungen|restricciones|restrictions|restricoes|restrizioni|contraintes)/u
 /** Nothing follows in the sentence. */
-const SENTENCE_END = /^(?:[ \t]{1,3}(?:nicht(?: mehr)?|niet))?[ \t]{0,3}(?:[.!。！]|$|\n)/
+const SENTENCE_END =
+  /^(?:[ \t]{1,3}(?:nicht(?: mehr)?|niet))?(?:[ \t]{1,3}(?:de la|de l'|del|du|des?|da|do|della|dello|der|van de|van het)[ \t]{0,3}(?:tabla|tabela|table|tabelle|tabella|tabel|archivo|arquivo|ficheiro|fichier|datei|file|bestand|pagina|página|page|seite|firewall|linters?|servers?|configur?aci?on|configuration|konfiguration))?[ \t]{0,3}(?:[.!。！]|$|\n)/
 /** "不要忘记之前的说明", "请勿忽略上面的指令": at the beginning of a clause, so that "识别" and "要不要" are none. */
 const FORBIDDEN_IN_CHINESE =
   /(?:^|[，。！？；：、,.!?;:\s])(?:请|請|您|你|千万|千萬){0,2}(?:不要|请勿|請勿|切勿|勿|别|別)$/u
@@ -608,12 +610,53 @@ const ASKED_IN_RUSSIAN =
 const IN_INFINITIVE = /^\p{L}{3,20}ть(?!\p{L})/u
 const REFUSED_IN_RUSSIAN = /^, (?:сообщ|отклон|откаж|предупред|не выполн|не след|не дел)/u
 
+const KANJI = '[\\p{Script=Han}\\p{Script=Katakana}ー\\u3099\\u309a]'
+const READER_IN_JAPANESE = plain('モデル|アシスタント|ボット|エージェント|ユーザー|読者|人工知能|貴方|貴殿|君')
+/** "このスクリプトは以前のルールを無視します": a sentence whose subject is a thing. */
+const THING_IN_JAPANESE = new RegExp(
+  `(?:^|[。！？\\n])[ \\t]{0,3}(?:この|その|当該)(?!${KANJI}{0,8}(?:${READER_IN_JAPANESE}))${KANJI}{2,12}は$`,
+  'u',
+)
+/** "裁判所は以前の命令をすべて取り消した": somebody did it. */
+const SOMEBODY_IN_JAPANESE = new RegExp(
+  `(?:^|[。！？\\n])[ \\t]{0,3}(?!${KANJI}{0,8}(?:${READER_IN_JAPANESE}))${KANJI}{2,12}は$`,
+  'u',
+)
+const STATED_IN_JAPANESE = /^(?:します|しました|しません|する|した|しない)[。]?[ \t]{0,3}(?:$|\n)/u
+const PAST_IN_JAPANESE = /^(?:しました|した|ました)[。]?[ \t]{0,3}(?:$|\n)/u
+const RULES_IN_JAPANESE = new RegExp(`(?:${plain('ルール|規則|設定|制約')})`, 'u')
+/** "이 스크립트는 이전 규칙을 무시합니다", "법원은 이전 명령을 모두 취소했다". */
+const HANGUL = '[\\u1100-\\u11ff]'
+const READER_IN_KOREAN = plain('모델|비서|어시스턴트|봇|에이전트|사용자|독자|인공지능|당신|부터|까지|앞으로')
+const SUBJECT_IN_KOREAN = `(?!${HANGUL}{0,24}(?:${READER_IN_KOREAN}))${HANGUL}{4,24}(?:${plain('은|는')}) $`
+const THING_IN_KOREAN = new RegExp(`(?:^|[.!?\\n])[ \\t]{0,3}(?:${plain('이|그')}) ${SUBJECT_IN_KOREAN}`, 'u')
+const SOMEBODY_IN_KOREAN = new RegExp(`(?:^|[.!?\\n])[ \\t]{0,3}${SUBJECT_IN_KOREAN}`, 'u')
+const STATED_IN_KOREAN = new RegExp(`^${plain('(?:합니다|한다|했다|했습니다|하였다)')}[.]?[ \\t]{0,3}(?:$|\\n)`, 'u')
+const PAST_IN_KOREAN = new RegExp(`^${plain('(?:했다|했습니다|하였다|하였습니다)')}[.]?[ \\t]{0,3}(?:$|\\n)`, 'u')
+const RULES_IN_KOREAN = new RegExp(`(?:${plain('규칙|설정|제약')})`, 'u')
+/** "法院撤销了此前的全部命令。": a subject, a verb and the sign of what has happened. */
+const SUBJECT_IN_CHINESE =
+  /(?:^|[。！？\n])(?![请請你您我快先再立马现現已也就都把将務务必须須]|\p{Script=Han}{0,6}(?:系统|系統|模型|助手|助理|开发|管理员|用户|主人|机器人))\p{Script=Han}{2,8}$/u
+const DONE_IN_CHINESE = /^(?:撤销|废除|推翻|取消|覆盖|清除|废止|放弃|违反)了/u
+
+/** Whether the sentence around an order states that a thing or somebody else does it, in languages whose verbs do not show it. */
+function isStated(head: string, words: string, tail: string): boolean {
+  if (DONE_IN_CHINESE.test(words)) return SUBJECT_IN_CHINESE.test(head)
+  return (
+    (PAST_IN_JAPANESE.test(tail) && SOMEBODY_IN_JAPANESE.test(head)) ||
+    (STATED_IN_JAPANESE.test(tail) && RULES_IN_JAPANESE.test(words) && THING_IN_JAPANESE.test(head)) ||
+    (PAST_IN_KOREAN.test(tail) && SOMEBODY_IN_KOREAN.test(head)) ||
+    (STATED_IN_KOREAN.test(tail) && RULES_IN_KOREAN.test(words) && THING_IN_KOREAN.test(head))
+  )
+}
+
 /** Whether the sentence around an order describes or forbids it. */
 function isDescribed(head: string, words: string, tail: string): boolean {
   if (IN_INFINITIVE.test(words) && ASKED_IN_RUSSIAN.test(head)) return REFUSED_IN_RUSSIAN.test(tail)
+  if (isStated(head, words, tail)) return true
   if (!SENTENCE_END.test(tail)) return false
   return (
-    (IGNORES_RULES.test(words) && PROGRAM_BEFORE.test(head)) ||
+    (IGNORES_RULES.test(words) && THING_BEFORE.test(head)) ||
     (FORGETS.test(words) && FORBIDDEN.test(head)) ||
     (FORGETS_IN_CHINESE.test(words) && FORBIDDEN_IN_CHINESE.test(head))
   )
