@@ -300,14 +300,14 @@ describe('jobs in the queue', () => {
     const { accountId } = mine.person
     const [agentId = ''] = mine.subject.agents
     await app.db.transaction(async (tx) => {
-      await enqueueNotice(tx, { kind: 'password-reset', accountId, at: app.clock.now().toISOString() })
+      await enqueueNotice(tx, { kind: 'password-reset', accountId, at: app.clock.now() })
       await enqueue(tx, 'a.job', { requestedBy: `user:${accountId}`, count: 3 })
       await enqueue(tx, 'a.job', { agentId })
       await enqueue(tx, 'a.job', { count: 1 }, { key: `a.job:${accountId}` })
       await enqueueNotice(tx, {
         kind: 'password-reset',
         accountId: other.person.accountId,
-        at: app.clock.now().toISOString(),
+        at: app.clock.now(),
       })
       // An id that contains another is a different id.
       await enqueue(tx, 'a.job', { agentId: `${agentId}x`, run: newId('run') })
@@ -341,7 +341,7 @@ describe('jobs in the queue', () => {
     await app.db.transaction(async (tx) => {
       await enqueue(tx, 'erasure.start', { runId: run }, { key: `erasure.start:${run}` })
       await enqueue(tx, 'exports.prepare', { id: 'exp_1' }, { key: 'exports.prepare:exp_1' })
-      await enqueueNotice(tx, { kind: 'password-reset', accountId, at: app.clock.now().toISOString() })
+      await enqueueNotice(tx, { kind: 'password-reset', accountId, at: app.clock.now() })
       await enqueue(tx, 'a.job', { count: 1 }, { key: `a.job:${accountId}` })
       await enqueue(tx, 'a.job', { agentId: accountId })
     })

@@ -184,3 +184,9 @@ export const time = (meta?: { description: string }) =>
     decode: (at) => (typeof at === 'string' ? at : at.toISOString()),
     encode: (at) => at,
   })
+
+/** A time in a stored payload: code reads and writes a Date, and the payload contains ISO 8601 text in UTC. */
+export const storedTime = z.codec(z.iso.datetime(), z.date(), {
+  decode: (text) => new Date(text),
+  encode: (at) => at.toISOString(),
+})

@@ -188,8 +188,8 @@ export async function madeSubject(test: TestApp, { agents: count = 2, units: eac
   await app.mail.send({ to: 'neighbour@example.org', subject: 'Theirs', text: 'theirs', html: '<p>theirs</p>' })
   // Jobs that never become due.
   await app.db.transaction(async (tx) => {
-    await enqueueNotice(tx, { kind: 'password-reset', accountId, at: now.toISOString() })
-    await enqueueNotice(tx, { kind: 'password-reset', accountId: neighbour.person.accountId, at: now.toISOString() })
+    await enqueueNotice(tx, { kind: 'password-reset', accountId, at: now })
+    await enqueueNotice(tx, { kind: 'password-reset', accountId: neighbour.person.accountId, at: now })
     await enqueue(tx, 'knowledge.novelty', { agentId: first.id })
     await tx.$executeRaw`UPDATE graphile_worker._private_jobs SET run_at = '2100-01-01'`
   })

@@ -96,7 +96,7 @@ const idOf = (issuer: string, subject: string): string =>
 export async function noteLinked(tx: Transaction, accountId: string, unsuppress: Unsuppress, now: Date): Promise<void> {
   const { email } = await tx.account.findUniqueOrThrow({ where: { id: accountId }, select: { email: true } })
   await unsuppress(tx, 'email', email)
-  await enqueueNotice(tx, { kind: 'identity-linked', accountId, at: now.toISOString() })
+  await enqueueNotice(tx, { kind: 'identity-linked', accountId, at: now })
 }
 
 /** Unlinks all identities of the account; they no longer sign anybody in, and are not linked again automatically. */

@@ -126,7 +126,7 @@ export async function invite(
   invitation: Invitation,
 ): Promise<UserRow> {
   const id = await making.createAccount(tx, { ...invitation, mustChangePassword: false, now })
-  await enqueueNotice(tx, { kind: 'invitation', accountId: id, at: now.toISOString() })
+  await enqueueNotice(tx, { kind: 'invitation', accountId: id, at: now })
   const row = await userRow(tx, id)
   if (!row) throw noAccount()
   return row
@@ -149,7 +149,7 @@ export async function inviteAgain({ tx, now }: MutationContext, row: UserRow): P
   await endLinks(tx, row.id, now)
   // The account is deleted 30 days after its last email unless it is accepted: see `removeUninvited`.
   await tx.account.update({ where: { id: row.id }, data: { updatedAt: now } })
-  await enqueueNotice(tx, { kind: 'invitation', accountId: row.id, at: now.toISOString() })
+  await enqueueNotice(tx, { kind: 'invitation', accountId: row.id, at: now })
 }
 
 /** Returns true when an agent, a privacy request or a legal hold belongs to the account, which prevents its deletion. */

@@ -113,7 +113,7 @@ interface AccountsJobsDeps {
 }
 
 function emailOf(notice: RequiredNotice, locale: string, deps: AccountsJobsDeps): Omit<Email, 'to'> {
-  const facts = { url: deps.publicUrl, at: new Date(notice.at) }
+  const facts = { url: deps.publicUrl, at: notice.at }
   switch (notice.kind) {
     case 'token-revoked': {
       const { keyPrefix, descendants } = notice
@@ -130,7 +130,7 @@ function emailOf(notice: RequiredNotice, locale: string, deps: AccountsJobsDeps)
     case 'second-factor':
       return secondFactorMail(localeNamed(locale), { ...facts, change: notice.change })
     case 'second-factor-reminder':
-      return secondFactorReminderMail(localeNamed(locale), { ...facts, requiredFrom: new Date(notice.requiredFrom) })
+      return secondFactorReminderMail(localeNamed(locale), { ...facts, requiredFrom: notice.requiredFrom })
     case 'order-withdrawn':
       return orderWithdrawnMail(localeNamed(locale), { ...facts, projectId: notice.projectId })
     case 'identity-linked':
@@ -150,13 +150,13 @@ function optionalEmailOf(notice: OptionalNotice, locale: Locale, url: string): E
       return storeRefusesMail(locale, { url, store, runs, since: new Date(since), refusal })
     }
     case 'approval-requested':
-      return approvalRequestedMail(locale, { url, at: new Date(notice.at) })
+      return approvalRequestedMail(locale, { url, at: notice.at })
     case 'approval-decided':
-      return approvalDecidedMail(locale, { url, at: new Date(notice.at), isApproved: notice.decision === 'approved' })
+      return approvalDecidedMail(locale, { url, at: notice.at, isApproved: notice.decision === 'approved' })
   }
 }
 function linkEmailOf(notice: LinkNotice, to: Addressee, url: string): Omit<Email, 'to'> {
-  const facts = { url, code: to.code, at: new Date(notice.at) }
+  const facts = { url, code: to.code, at: notice.at }
   return notice.kind === 'invitation'
     ? invitationMail(localeNamed(to.locale), { ...facts, organisation: to.organisation })
     : resetLinkMail(localeNamed(to.locale), facts)
@@ -332,7 +332,7 @@ const passwordLinkUse = (deps: AccountsDeps) => ({
     ])
     const record = await ctx.tx.account.findUnique({ where: { email }, select: { id: true } })
     const accountId = record?.id ?? nobody
-    await enqueueNotice(ctx.tx, { kind: 'reset-link', by: 'anybody', accountId, at: ctx.now.toISOString() })
+    await enqueueNotice(ctx.tx, { kind: 'reset-link', by: 'anybody', accountId, at: ctx.now })
     return {
       resourceId: accountId,
       body: {
@@ -373,7 +373,7 @@ const passwordLinkUse = (deps: AccountsDeps) => ({
     const sessionsEnded = await endSessions(tx, accountId, now)
     await deps.requireOwner(tx, accountId)
     await endLinks(tx, accountId, now)
-    await enqueueNotice(tx, { kind: 'password-set', accountId, at: now.toISOString() })
+    await enqueueNotice(tx, { kind: 'password-set', accountId, at: now })
     return {
       resourceId: accountId,
       body: { data: { sessions_ended: sessionsEnded } },
@@ -471,7 +471,7 @@ const accountFunctions = (db: Database, deps: AccountsDeps) => ({
   notify: (
     tx: Transaction,
     notice: { kind: 'token-revoked' | 'token-issued'; accountId: string; keyPrefix: string; descendants?: number },
-  ): Promise<void> => enqueueNotice(tx, { ...notice, at: deps.pipeline.clock.now().toISOString() }),
+  ): Promise<void> => enqueueNotice(tx, { ...notice, at: deps.pipeline.clock.now() }),
 })
 
 /** Use cases for people, their passwords and their sessions. */

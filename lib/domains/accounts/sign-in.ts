@@ -313,7 +313,7 @@ const operatorReset = ({ pipeline, requireOwner }: Pick<AccountsDeps, 'pipeline'
           ...(factors > 0 && { factors_removed: factors }),
         },
       })
-      await enqueueNotice(tx, { kind: 'password-reset', accountId: account.id, at: now.toISOString() })
+      await enqueueNotice(tx, { kind: 'password-reset', accountId: account.id, at: now })
       return { accountId: account.id, password, sessionsEnded: count }
     })
   },

@@ -200,7 +200,7 @@ const sendResetEmail = ({ requireApproval }: Pick<AccountsDeps, 'requireApproval
     if (isAuthority(role) && id !== ctx.actor.accountId)
       await requireApproval(ctx, { operation: sendReset, input: { params } })
     await boundPasswordLinkEmails(ctx.tx, id, { purpose: 'reset', by: 'admin' }, ctx.now)
-    await enqueueNotice(ctx.tx, { kind: 'reset-link', by: 'admin', accountId: id, at: ctx.now.toISOString() })
+    await enqueueNotice(ctx.tx, { kind: 'reset-link', by: 'admin', accountId: id, at: ctx.now })
     return replyWith(ctx, id, { letter: 'reset' })
   })
 
@@ -218,7 +218,7 @@ const removeFactors = ({ requireApproval, requireOwner }: Pick<AccountsDeps, 're
         kind: 'second-factor',
         change: 'removed-by-admin',
         accountId: id,
-        at: ctx.now.toISOString(),
+        at: ctx.now,
       })
     return {
       resourceId: id,

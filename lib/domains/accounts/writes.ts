@@ -2,11 +2,12 @@ import { z } from 'zod'
 import { enqueue } from '#lib/jobs/queue.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
+import { storedTime } from '#lib/kernel/operation.ts'
 import { storeRefusals } from '#lib/kernel/store-refusal.ts'
 import { accountDirectory } from './queries.ts'
 import { deleteIfEmpty, dropReadNotices, storeReadNotices } from './repository.ts'
 
-const plain = { accountId: z.string(), at: z.iso.datetime() }
+const plain = { accountId: z.string(), at: storedTime }
 
 /** A notice to a person, which contains only ids. The email is written when it is sent, in the person's current language. */
 export const AccountNotice = z.discriminatedUnion('kind', [
@@ -36,7 +37,7 @@ export const AccountNotice = z.discriminatedUnion('kind', [
     ...plain,
   }),
   /** An admin asks for a second factor, which is or becomes required. */
-  z.strictObject({ kind: z.literal('second-factor-reminder'), requiredFrom: z.iso.datetime(), ...plain }),
+  z.strictObject({ kind: z.literal('second-factor-reminder'), requiredFrom: storedTime, ...plain }),
   /** To an admin: something that waited was not done, because the account that ordered it has lost the right to. */
   z.strictObject({
     kind: z.literal('order-withdrawn'),
@@ -53,7 +54,7 @@ export const AccountNotice = z.discriminatedUnion('kind', [
     kind: z.literal('store-unavailable'),
     store: z.string(),
     runs: z.number().int().positive(),
-    since: z.iso.datetime(),
+    since: storedTime,
     ...plain,
   }),
   /** Tells an admin that a store answers but rejects the requests of erasures. */
@@ -61,7 +62,7 @@ export const AccountNotice = z.discriminatedUnion('kind', [
     kind: z.literal('store-refuses'),
     store: z.string(),
     runs: z.number().int().positive(),
-    since: z.iso.datetime(),
+    since: storedTime,
     refusal: z.enum(storeRefusals),
     ...plain,
   }),
@@ -71,7 +72,7 @@ export const noticeJob = 'accounts.notify'
 
 /** Enqueues a notice, which is sent only if the transaction commits. */
 export const enqueueNotice = (tx: Transaction, notice: AccountNotice): Promise<void> =>
-  enqueue(tx, noticeJob, notice, { maxAttempts: 12 })
+  enqueue(tx, noticeJob, AccountNotice.encode(notice), { maxAttempts: 12 })
 
 /** Tells the admins that something that waited was not done, because the account that ordered it has lost the right to. */
 export async function reportWithdrawn(
@@ -80,7 +81,7 @@ export async function reportWithdrawn(
   now: Date,
 ): Promise<void> {
   for (const { accountId } of await accountDirectory.adminContacts(tx))
-    await enqueueNotice(tx, { kind: 'order-withdrawn', ...withdrawn, accountId, at: now.toISOString() })
+    await enqueueNotice(tx, { kind: 'order-withdrawn', ...withdrawn, accountId, at: now })
 }
 
 /** Creates an organization and returns its id. */

@@ -244,8 +244,7 @@ const proposing = (deps: ApprovalDeps, actions: ProposedActions, present: Presen
       },
     })
     const others = (await activeAdminIds(tx)).filter((one) => one !== account)
-    for (const other of others)
-      await enqueueNotice(tx, { kind: 'approval-requested', accountId: other, at: now.toISOString() })
+    for (const other of others) await enqueueNotice(tx, { kind: 'approval-requested', accountId: other, at: now })
     return replyWith(present, ctx, id, { action: operation, admins: others.length })
   })
 
@@ -294,7 +293,7 @@ const deciding = (_deps: ApprovalDeps, actions: ProposedActions, present: Presen
       await enqueueNotice(tx, {
         kind: 'approval-decided',
         accountId: proposer,
-        at: now.toISOString(),
+        at: now,
         decision: decision === 'approve' ? 'approved' : 'rejected',
       })
     return replyWith(present, ctx, id, { ...details, decision })

@@ -174,7 +174,7 @@ interface ErasureParts
 async function notifyAdmins(tx: Transaction, waiting: readonly WaitingStore[], now: Date): Promise<void> {
   for (const { accountId } of await accountDirectory.adminContacts(tx))
     for (const { store, runs, since, refusal } of waiting) {
-      const about = { accountId, store, runs, since: since.toISOString(), at: now.toISOString() }
+      const about = { accountId, store, runs, since, at: now }
       await enqueueNotice(
         tx,
         refusal === null ? { kind: 'store-unavailable', ...about } : { kind: 'store-refuses', ...about, refusal },

@@ -437,7 +437,7 @@ async function payerOf(db: Database, { actor }: Context, agentId: string) {
 /** Sends the owner of the agent, if it has one, an email about the export. */
 async function notifyOwner(tx: Transaction, agentId: string, now: Date): Promise<void> {
   const owner = (await agentOf(tx, agentId))?.ownerId
-  if (owner) await enqueueNotice(tx, { kind: 'data-exported', accountId: owner, agentId, at: now.toISOString() })
+  if (owner) await enqueueNotice(tx, { kind: 'data-exported', accountId: owner, agentId, at: now })
 }
 
 const agentExport = ({ db, exporters }: Pick<ExportsDeps, 'db' | 'exporters'>) =>

@@ -63,7 +63,7 @@ const batch = 200
 /** Warns the people of an organization who can act, within the transaction. */
 async function warn(tx: Transaction, organisationId: string, percent: number, now: Date): Promise<void> {
   for (const accountId of await accountDirectory.decidersOf(tx, organisationId))
-    await enqueueNotice(tx, { kind: 'storage-warning', accountId, percent, at: now.toISOString() })
+    await enqueueNotice(tx, { kind: 'storage-warning', accountId, percent, at: now })
 }
 
 function quotasJobs(db: Database) {

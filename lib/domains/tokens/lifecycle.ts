@@ -126,7 +126,7 @@ async function notifyOwner(ctx: MutationContext, agent: TokenAgentStatus, { pref
       kind: 'token-issued',
       accountId: agent.ownerId,
       keyPrefix: prefix,
-      at: ctx.now.toISOString(),
+      at: ctx.now,
     })
 }
 

@@ -231,7 +231,7 @@ export function refusalRecorder(db: Database, pipeline: TokenPorts['pipeline']) 
             kind: 'token-revoked',
             accountId: agent.ownerId,
             keyPrefix: prefix,
-            at: now.toISOString(),
+            at: now,
             ...(ended > 0 && { descendants: ended }),
           })
       }

@@ -38,14 +38,14 @@ const choicesOf = async (person: Person): Promise<Record<string, string>> =>
   )
 /** Sends the notice of an outage to an admin, as the erasure engine does. */
 async function outage({ accountId }: Person): Promise<void> {
-  const at = test.clock.now().toISOString()
+  const at = test.clock.now()
   await test.db.transaction((tx) =>
     enqueueNotice(tx, { kind: 'store-unavailable', accountId, store: 'graph', runs: 2, since: at, at }),
   )
   await work()
 }
 const warning = async ({ accountId }: Person): Promise<void> => {
-  const at = test.clock.now().toISOString()
+  const at = test.clock.now()
   await test.db.transaction((tx) => enqueueNotice(tx, { kind: 'storage-warning', accountId, percent: 85, at }))
   await work()
 }
@@ -202,7 +202,7 @@ describe('the link of an email', () => {
 
   it('is missing in emails that are required', async () => {
     const person = await signedIn(test)
-    const at = test.clock.now().toISOString()
+    const at = test.clock.now()
     await test.db.transaction((tx) => enqueueNotice(tx, { kind: 'password-set', accountId: person.accountId, at }))
     await work()
     const [email] = await emailsTo(person)

@@ -61,7 +61,7 @@ async function afterChange(
 ): Promise<void> {
   if (change !== 'removed') await endSessions(tx, accountId, now, actor.sessionId)
   await requireOwner(tx, accountId)
-  await enqueueNotice(tx, { kind: 'second-factor', change, accountId, at: now.toISOString() })
+  await enqueueNotice(tx, { kind: 'second-factor', change, accountId, at: now })
 }
 
 /** Recovery codes for the first second factor; undefined for further ones. */

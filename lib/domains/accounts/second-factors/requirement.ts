@@ -76,8 +76,8 @@ const remind = ({ factorPolicy }: Pick<AccountsDeps, 'factorPolicy'>) =>
       await enqueueNotice(ctx.tx, {
         kind: 'second-factor-reminder',
         accountId: id,
-        at: ctx.now.toISOString(),
-        requiredFrom: from,
+        at: ctx.now,
+        requiredFrom: new Date(from),
       })
     return {
       resourceId,
