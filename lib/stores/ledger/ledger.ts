@@ -7,10 +7,18 @@ import type { ProjectPart, RecordScope } from '#lib/kernel/erasure-scope.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import { errorCode, Problem } from '#lib/kernel/problem.ts'
 import { changeHead, createHead, type LedgerKey, ledgerKeyOf, openHead } from './ledger-head.ts'
-import { lineOf, writes } from './ledger-lines.ts'
 import { type LedgerMark, moveMark, readMark } from './ledger-mark.ts'
 import { folderOf } from './ledger-place.ts'
-import { type Chain, type LedgerProblem, LedgerScan, ledgerFiles, linkedRow, namesIn } from './ledger-scan.ts'
+import {
+  type Chain,
+  type LedgerProblem,
+  LedgerScan,
+  ledgerFiles,
+  lineOf,
+  linkedRow,
+  namesIn,
+  writes,
+} from './ledger-scan.ts'
 
 /** A keyed hash by which an erased subject is recognised; `hash` in hexadecimal. */
 export interface LedgerHash {
