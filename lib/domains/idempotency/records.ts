@@ -9,6 +9,7 @@ import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { snapshot } from '#lib/stores/postgres/snapshot.ts'
 import {
+  abandonedAfter,
   allowScans,
   claimKey,
   countItemsWithContent,
@@ -16,12 +17,14 @@ import {
   countShowing,
   deleteExpired,
   deleteOwn,
+  erasedStatus,
   inventoryOfResponses,
+  replyRetention,
   responsesNaming,
   responsesToErase,
   withdrawItems,
+  withdrawnStatus,
 } from './repository.ts'
-import { abandonedAfter, erasedStatus, replyRetention, withdrawnStatus } from './rules.ts'
 
 /** A response that names more units and skills is not stored. */
 const maxIds = 2_000
