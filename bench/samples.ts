@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sampleFolder } from '#bin/demo/sample-folder.ts'
-import { errorCode } from '#lib/kernel/problem.ts'
+import { errorCode } from '#lib/kernel/error-code.ts'
 import { benchTrace } from './trace.ts'
 
 /** Units to measure with, without ids: real traces if available, otherwise the built-in one. */

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
 import type { ClientEnv } from '#lib/config/env.ts'
-import { errorCode } from '#lib/kernel/problem.ts'
+import { errorCode } from '#lib/kernel/error-code.ts'
 import { Failure } from './failure.ts'
 import type { Invocation } from './invocation.ts'
 

@@ -1,6 +1,8 @@
 import { type ProblemDocument, RequestRefused } from '#lib/client/request.ts'
 import { BadVariable } from '#lib/config/env.ts'
-import { errorCode, type Issue, Problem } from '#lib/kernel/problem.ts'
+import { errorCode } from '#lib/kernel/error-code.ts'
+import type { Issue } from '#lib/kernel/problem.ts'
+import { Problem } from '#lib/kernel/problem.ts'
 import { DatabaseFault } from '#lib/stores/postgres/fault.ts'
 
 /** 0 done, 1 rejected or failed, 2 wrong usage, 3 unreachable, 4 not signed in or not allowed. */

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { shownOnce } from '#lib/client/shown-once.ts'
 import { registerAgent } from '#lib/domains/agents/contract.ts'
-import { errorCode } from '#lib/kernel/problem.ts'
+import { errorCode } from '#lib/kernel/error-code.ts'
 import type { Config } from './config.ts'
 import { consentTo, explainNotice } from './consent.ts'
 import { Failure } from './failure.ts'

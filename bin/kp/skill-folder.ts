@@ -3,7 +3,7 @@ import { existsSync, lstatSync, mkdirSync, readdirSync, renameSync, rmdirSync, r
 import { dirname, join } from 'node:path'
 import type { Skill } from '#lib/domains/knowledge/skills/contract.ts'
 import { pathFault, pathFaults } from '#lib/domains/knowledge/skills/paths.ts'
-import { errorCode } from '#lib/kernel/problem.ts'
+import { errorCode } from '#lib/kernel/error-code.ts'
 import { Failure } from './failure.ts'
 import { skillFile } from './skill-source.ts'
 

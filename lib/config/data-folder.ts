@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { link, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { errorCode } from '#lib/kernel/problem.ts'
+import { errorCode } from '#lib/kernel/error-code.ts'
 import type { Env } from './env.ts'
 
 /** Error codes of file systems without hard links. */

@@ -1,4 +1,4 @@
-import { errorCode } from './problem.ts'
+import { errorCode } from './error-code.ts'
 import { traceId } from './tracing.ts'
 
 /** Errors whose message is about code only. Messages of other errors (from the database or a parser) may quote user content. */

@@ -130,7 +130,3 @@ export class Problem extends Error {
 /** One field is not valid. Outside the body, its path begins with the part of the request: `query`, `params` or `headers`. */
 export const invalid = (path: (string | number)[], message: string): Problem =>
   new Problem('invalid', { detail: 'One field is not valid.', issues: [{ path, message }] })
-
-/** The code of a system error (`ENOENT`) or of PostgreSQL (`28P01`); undefined for anything else. */
-export const errorCode = (error: unknown): string | undefined =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined

@@ -10,7 +10,7 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api'
-import { errorCode } from './problem.ts'
+import { errorCode } from './error-code.ts'
 
 /** A tracer of OpenTelemetry. It is not registered globally: libraries would put addresses of pages and texts of queries into spans. */
 export interface Tracing {

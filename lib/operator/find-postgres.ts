@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { readable } from '#lib/domains/projects/values/readable.ts'
-import { errorCode } from '#lib/kernel/problem.ts'
+import { errorCode } from '#lib/kernel/error-code.ts'
 import { readPage } from '#lib/stores/checkpoints/reading.ts'
 import { type CheckpointQuery, type CheckpointSchema, threadTables } from '#lib/stores/checkpoints/rows.ts'
 import type { FindPage, FindRecord, FindSource } from './find.ts'

@@ -3,7 +3,8 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { markFile, markIn } from '#lib/config/data-folder.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import { errorCode, Problem } from '#lib/kernel/problem.ts'
+import { errorCode } from '#lib/kernel/error-code.ts'
+import { Problem } from '#lib/kernel/problem.ts'
 
 /** Ports that may be connected to a different store after a change of settings. */
 export const storePorts = ['graph', 'cache', 'objects', 'checkpoints'] as const

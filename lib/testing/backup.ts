@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { errorCode } from '#lib/kernel/problem.ts'
+import { errorCode } from '#lib/kernel/error-code.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 import type { TestApp } from './app.ts'
 import type { TestDatabase } from './database.ts'

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import { errorCode } from '#lib/kernel/problem.ts'
+import { errorCode } from '#lib/kernel/error-code.ts'
 
 /**
  * Operating systems choose ports for outgoing connections and for `listen(0)` from 32768 upwards. No such port can be taken from a server

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { errorCode } from '#lib/kernel/problem.ts'
+import { errorCode } from '#lib/kernel/error-code.ts'
 
 const MIB = 1024
 

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { readEnv } from '#lib/config/env.ts'
-import { errorCode } from '#lib/kernel/problem.ts'
+import { errorCode } from '#lib/kernel/error-code.ts'
 import { freeTestPort } from './ports.ts'
 
 /** Milliseconds until a start counts as failed. A busy machine needs many times the usual 50. */

@@ -1,7 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { access, chmod, type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { errorCode, Problem } from '#lib/kernel/problem.ts'
+import { errorCode } from '#lib/kernel/error-code.ts'
+import { Problem } from '#lib/kernel/problem.ts'
 import { type ObjectStore, requireFinalDeletion } from '#lib/stores/objects/objects.ts'
 
 /** One attempt to prepare an export. File names contain both ids, so that two attempts never write to the same file. */

@@ -1,5 +1,6 @@
 import type { Transaction } from '#lib/kernel/context.ts'
-import { errorCode, Problem } from '#lib/kernel/problem.ts'
+import { errorCode } from '#lib/kernel/error-code.ts'
+import { Problem } from '#lib/kernel/problem.ts'
 import { type StoreRefusal, unusableStore } from '#lib/kernel/store-refusal.ts'
 import type { Database } from '../postgres/database.ts'
 import { createPool } from '../postgres/pool.ts'

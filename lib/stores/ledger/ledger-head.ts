@@ -3,7 +3,7 @@ import { link, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
 import { deriveKey, seal, unsealed } from '#lib/config/secret.ts'
-import { errorCode } from '#lib/kernel/problem.ts'
+import { errorCode } from '#lib/kernel/error-code.ts'
 
 /** The key that authenticates the rows, derived from the installation's secret. `id` names it in rows without revealing it. */
 export interface LedgerKey {

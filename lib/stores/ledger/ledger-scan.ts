@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { type FileHandle, open, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { errorCode } from '#lib/kernel/problem.ts'
+import { errorCode } from '#lib/kernel/error-code.ts'
 import { hmac, isSameMac, type LedgerKey, type OpenedHead, openHead } from './ledger-head.ts'
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 16)

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { comparableAddress } from '#lib/kernel/address-forms.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { DataSource } from '#lib/kernel/data-source.ts'
-import { errorCode } from '#lib/kernel/problem.ts'
+import { errorCode } from '#lib/kernel/error-code.ts'
 import { type EmailParts, emailParts, headersOf } from './email-parts.ts'
 
 export interface StoredEmail {

@@ -1,4 +1,5 @@
-import { errorCode, Problem } from '#lib/kernel/problem.ts'
+import { errorCode } from '#lib/kernel/error-code.ts'
+import { Problem } from '#lib/kernel/problem.ts'
 import { type StoreRefusal, unusableStore } from '#lib/kernel/store-refusal.ts'
 
 /** S3's name of the error, without any part of the request, which has a signature and contains the key. */

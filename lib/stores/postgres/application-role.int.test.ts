@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { errorCode } from '#lib/kernel/problem.ts'
+import { errorCode } from '#lib/kernel/error-code.ts'
 import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
 import { withConnection } from './connection.ts'
 import { prepareDatabase } from './preparation.ts'

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { type ClientBase, escapeIdentifier, escapeLiteral } from 'pg'
 import { deriveKey } from '#lib/config/secret.ts'
-import { errorCode } from '#lib/kernel/problem.ts'
+import { errorCode } from '#lib/kernel/error-code.ts'
 import { DatabaseFault } from './fault.ts'
 import { grantsFile } from './migration-history.ts'
 

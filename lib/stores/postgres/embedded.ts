@@ -13,7 +13,7 @@ import {
 import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
-import { errorCode } from '#lib/kernel/problem.ts'
+import { errorCode } from '#lib/kernel/error-code.ts'
 import { fullDisk, initialise, type Paths, paths, urlOf, whyNot } from './cluster.ts'
 import { DatabaseFault } from './fault.ts'
 import { stopOrphan } from './orphan.ts'

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { link, rename, rm } from 'node:fs/promises'
 import { connect, createServer, type Server } from 'node:net'
 import { join } from 'node:path'
-import { errorCode } from '#lib/kernel/problem.ts'
+import { errorCode } from '#lib/kernel/error-code.ts'
 import { DatabaseFault } from './fault.ts'
 
 export type OwnerLock = { release(): Promise<void> }

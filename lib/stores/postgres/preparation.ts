@@ -1,6 +1,6 @@
 import { Logger, runMigrations } from 'graphile-worker'
 import { type ClientBase, escapeIdentifier } from 'pg'
-import { errorCode } from '#lib/kernel/problem.ts'
+import { errorCode } from '#lib/kernel/error-code.ts'
 import { applicationAccess } from './application-role.ts'
 import { prepareCheckpointTables } from './checkpoint-tables.ts'
 import { withConnection } from './connection.ts'

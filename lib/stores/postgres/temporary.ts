@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { errorCode } from '#lib/kernel/problem.ts'
+import { errorCode } from '#lib/kernel/error-code.ts'
 import { type EmbeddedDatabase, startEmbedded } from './embedded.ts'
 import { DatabaseFault } from './fault.ts'
 import { stopOrphan } from './orphan.ts'

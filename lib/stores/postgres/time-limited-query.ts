@@ -1,6 +1,6 @@
 import type pg from 'pg'
+import { errorCode } from '#lib/kernel/error-code.ts'
 import type { DatabaseQuery } from '#lib/kernel/evidence.ts'
-import { errorCode } from '#lib/kernel/problem.ts'
 import type { Database } from './database.ts'
 import { asProblem } from './problems.ts'
 
