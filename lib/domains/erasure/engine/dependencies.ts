@@ -42,6 +42,12 @@ export interface RunFingerprints {
   gather(tx: Transaction, runId: string, scope: ErasureScope, now: Date): Promise<Date | undefined>
   /** Adds texts of the erased subject that a connected store had worded differently. */
   add(tx: Transaction, runId: string, texts: readonly string[]): Promise<void>
+  /** Stores the words of an erasure that a restored database lost, as the ledger contains them. */
+  restore(
+    tx: Transaction,
+    runId: string,
+    words: { projects: readonly string[]; fingerprints: Uint8Array },
+  ): Promise<void>
   /** Undefined when the run erases no texts. */
   of(tx: Transaction, runId: string): Promise<ErasedWords | undefined>
   /** The projects that contained the texts. Afterwards the rows no longer name them. */

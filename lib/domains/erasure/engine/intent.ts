@@ -1,4 +1,4 @@
-import { fingerprintsRow } from '#lib/domains/erasure/ledger/ledger-history.ts'
+import { fingerprintsItems } from '#lib/domains/erasure/ledger/ledger-history.ts'
 import { dataSourcesInOrder, nobody, participating, type RunScope } from '#lib/domains/erasure/runs/run-rules.ts'
 import { runPartOf, stepsOf } from '#lib/domains/erasure/runs/runs.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
@@ -39,6 +39,7 @@ async function intentOfRun(
   if (part)
     return {
       receiptId: run.receiptId,
+      wordsSince: run.wordsSince,
       newest: await parts.newest(tx, part),
       says: { scope: { part }, heldBy, ...redacts },
     }
@@ -46,6 +47,7 @@ async function intentOfRun(
   const subject = { account, agents, ...participating(participants) }
   return {
     receiptId: run.receiptId,
+    wordsSince: run.wordsSince,
     newest: await subjects.newest(tx, subject),
     says: {
       scope: { subject },
@@ -79,10 +81,11 @@ async function pagesToNote(tx: Transaction, runId: string, dataSource: DataSourc
 /** Appends to the ledger, page by page, what a run is about to erase, including data outside the database. */
 export async function writeIntent({ runId, free }: RunPlan, deps: EngineDeps): Promise<void> {
   const { db, ledger, dataSources, words, now } = deps
-  const { receiptId: id, newest, says } = await db.transaction((tx) => intentOfRun(tx, runId, free, deps))
+  const noted = await db.transaction((tx) => intentOfRun(tx, runId, free, deps))
+  const { receiptId: id, newest, says, wordsSince } = noted
   await ledger.append({ kind: 'intent', id, at: intentTime(newest, now()), ...says })
   const stored = await words.storedFingerprints(db.prisma, runId)
-  if (stored) await ledger.append({ kind: 'items', id, holder: fingerprintsRow, items: [stored.fingerprints] })
+  if (stored) await ledger.append(fingerprintsItems(id, stored.fingerprints, wordsSince))
   const toErase = await withPages(db, runId, { isErased: false })
   for (const { dataSource } of dataSourcesInOrder(dataSources)) {
     if (!toErase.has(dataSource.name)) continue

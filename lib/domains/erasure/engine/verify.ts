@@ -3,7 +3,7 @@ import { type DataSource, type ErasedWords, type ItemId, longestSearch, needsWor
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import type { Receipt } from '#lib/kernel/receipt.ts'
-import { fingerprintsRow, receiptItems } from '../ledger/ledger-history.ts'
+import { fingerprintsItems, receiptItems } from '../ledger/ledger-history.ts'
 import {
   type Accounting,
   adminActLines,
@@ -308,9 +308,9 @@ async function appendCommit({ id: runId, receiptId: id }: RunRow, steps: readonl
   const erased = Object.fromEntries(steps.map((step) => [step.holder, step.erased]))
   const stored = await words.storedFingerprints(db.prisma, runId)
   const commit = { kind: 'commit', id, at: now().toISOString(), erased } as const
+  const run = await db.prisma.erasureRun.findUnique({ where: { id: runId }, select: { wordsSince: true } })
   await withStore('ledger', async () => {
-    if (stored?.isChanged)
-      await ledger.append({ kind: 'items', id, holder: fingerprintsRow, items: [stored.fingerprints] })
+    if (stored?.isChanged) await ledger.append(fingerprintsItems(id, stored.fingerprints, run?.wordsSince ?? null))
     await ledger.append(commit)
   })
   return { hasWords: stored !== undefined }

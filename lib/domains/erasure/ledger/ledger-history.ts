@@ -1,6 +1,6 @@
 import { logFault } from '#lib/kernel/fault-log.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import type { Receipt } from '#lib/kernel/receipt.ts'
+import type { CompleteReading, Receipt } from '#lib/kernel/receipt.ts'
 import {
   type CommitRow,
   type ItemsRow,
@@ -56,7 +56,8 @@ export async function ledgerHistory(ledger: Pick<Ledger, 'read'>): Promise<Ledge
     const intent = row.kind === 'commit' ? intents.get(row.id) : undefined
     if (row.kind === 'commit' && intent)
       committed.set(row.id, { intent, commit: row, itemsRows: itemsRows.get(row.id) ?? 0 })
-    const signed = row.kind === 'items' && row.holder === receiptRow ? committed.get(row.id) : undefined
+    const isStatement = row.kind === 'items' && (row.holder === receiptRow || row.holder === readingRow)
+    const signed = isStatement ? committed.get(row.id) : undefined
     if (signed) signed.itemsRows = itemsRows.get(row.id) ?? 0
   }
   return {
@@ -67,8 +68,18 @@ export async function ledgerHistory(ledger: Pick<Ledger, 'read'>): Promise<Ledge
   }
 }
 
-/** Used instead of a data source's name in a row of items. Its one item contains the fingerprints of the erased words. */
+/**
+ * Used instead of a data source's name in a row of items. The first item contains the fingerprints of the erased words. The second one, which
+ * older rows do not have, is the time at which the oldest erased text was written.
+ */
 export const fingerprintsRow = 'erased.words'
+
+export const fingerprintsItems = (id: string, fingerprints: string, wordsSince: Date | null): ItemsRow => ({
+  kind: 'items',
+  id,
+  holder: fingerprintsRow,
+  items: wordsSince === null ? [fingerprints] : [fingerprints, wordsSince.toISOString()],
+})
 
 /**
  * Used instead of a data source's name in a row of items. Its one item is the signed receipt, as JSON without signatures. Appended after
@@ -81,6 +92,19 @@ export const receiptItems = ({ jws: _, complete_reading: __, ...content }: Recei
   id: content.receipt_id,
   holder: receiptRow,
   items: [JSON.stringify(content)],
+})
+
+/**
+ * Used instead of a data source's name in a row of items. Its one item is the second statement of a receipt, as JSON without its signature.
+ * Appended before the statement is stored; the newest one counts.
+ */
+export const readingRow = 'erasure.reading'
+
+export const readingItems = ({ jws: _, ...statement }: Omit<CompleteReading, 'jws'> & { jws?: string }): ItemsRow => ({
+  kind: 'items',
+  id: statement.receipt_id,
+  holder: readingRow,
+  items: [JSON.stringify(statement)],
 })
 
 /** Streams the rows of items of the given executed erasures. */

@@ -1,19 +1,28 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { RunState } from '#lib/kernel/erasure-run.ts'
 import type { RecordScope, Subject } from '#lib/kernel/erasure-scope.ts'
-import { Receipt } from '#lib/kernel/receipt.ts'
+import { CompleteReading, Receipt } from '#lib/kernel/receipt.ts'
 import { receiptText } from '#lib/kernel/receipt-texts.ts'
 import type { ItemsRow, Ledger, PartIntent, RecordIntent, SubjectIntent } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import type { EngineDeps, HasAdminActs } from '../engine/dependencies.ts'
 import { identitiesOf, reserveIds } from '../engine/erase.ts'
 import type { RecordErasures } from '../engine/in-request.ts'
-import { adminActLines, fingerprintRetention, outcomesOf, receiptContent, storeReceipt } from '../receipts/receipt.ts'
+import { retainedErasure } from '../engine/waits.ts'
+import {
+  adminActLines,
+  fingerprintRetention,
+  outcomesOf,
+  receiptContent,
+  storeReading,
+  storeReceipt,
+} from '../receipts/receipt.ts'
 import type { Signer } from '../receipts/signing.ts'
 import { namedInLog, recordIdOf } from '../runs/run-rules.ts'
+import { reinstateRun } from '../runs/runs.ts'
 import type { SuppressionKeys, Suppressions } from '../suppression/suppressions.ts'
 import { recordDeletion } from '../writes.ts'
-import { type Committed, committedItems, fingerprintsRow, receiptRow } from './ledger-history.ts'
+import { type Committed, committedItems, fingerprintsRow, readingRow, receiptRow } from './ledger-history.ts'
 
 /** What a replay of the ledger needs. */
 export interface RestrictedSubjects {
@@ -53,13 +62,18 @@ export type RunIntent = SubjectIntent | PartIntent
 
 type Content = Omit<Receipt, 'jws'>
 const ReceiptContent = Receipt.omit({ jws: true, complete_reading: true })
+const ReadingContent = CompleteReading.omit({ jws: true })
 
 /** What the rows of items contain besides items of stores. */
 interface RowsOfReceipt {
   /** The first receipt without its signature; null if the ledger does not contain it, or not any more. */
   first: Content | null
-  hasFingerprints: boolean
+  /** The second statement without its signature; null if there was none, or the ledger does not contain it. */
+  reading: Omit<CompleteReading, 'jws'> | null
+  /** The items of the row with the fingerprints of the erased words; empty if the ledger does not contain them, or not any more. */
+  fingerprints: readonly string[]
 }
+const noRows: RowsOfReceipt = { first: null, reading: null, fingerprints: [] }
 
 /**
  * The receipt of an erasure of which the ledger contains only the counts, as ledgers of earlier versions do, and those whose keys are
@@ -67,7 +81,7 @@ interface RowsOfReceipt {
  */
 async function contentFromCounts(
   { intent, commit }: Committed<RunIntent>,
-  { hasFingerprints }: RowsOfReceipt,
+  { fingerprints }: RowsOfReceipt,
   deps: ReplayDeps,
 ): Promise<Content> {
   const { dataSources, facts, now } = deps
@@ -90,7 +104,7 @@ async function contentFromCounts(
     outcomes,
     subject: { whileHeld: adminActLines(await deps.hasAdminActs(account, now())) },
     inStores,
-    words: hasFingerprints ? fingerprintRetention(deletedAt, facts) : [],
+    words: fingerprints.length > 0 ? fingerprintRetention(deletedAt, facts) : [],
     at: now(),
   })
   const held = intent.heldBy.map((hold) => ({
@@ -102,10 +116,14 @@ async function contentFromCounts(
   return { ...content, retained: [...held, ...retained], not_searched: [...unsearched, unknown] }
 }
 
-/** Signs the receipt of an erasure again and stores it, with the entries of the suppression list. */
+/**
+ * Signs the receipt of an erasure again and stores it, with the entries of the suppression list. Its second statement returns with it. Without
+ * one in the ledger, the erasure waits for a complete reading.
+ */
 async function reinstateReceipt(one: Committed<RunIntent>, rows: RowsOfReceipt, deps: ReplayDeps): Promise<void> {
-  const { db, signer, subjects, suppressions, now } = deps
-  const { intent } = one
+  const { db, signer, subjects, suppressions, words, now } = deps
+  const { intent, commit } = one
+  const { reading, fingerprints } = rows
   const { id: receiptId, scope } = intent
   const deletedAt = new Date(intent.at)
   // Its statements were true when it was signed, and the repeated erasure has a receipt of its own.
@@ -119,6 +137,11 @@ async function reinstateReceipt(one: Committed<RunIntent>, rows: RowsOfReceipt, 
       record: (results) =>
         recordDeletion(tx, { requestedBy, reason, scope: namedInLog(scope), results, now: deletedAt }),
     })
+    if (reading) await storeReading(tx, { ...reading, signed_at: now().toISOString() }, signer)
+    const readAt = reading && new Date(reading.signed_at)
+    if (fingerprints.length === 0) return
+    const retained = retainedErasure(intent, new Date(commit.at), fingerprints)
+    await reinstateRun(tx, receiptId, retained, { requestedBy, reason, readAt }, { words })
   })
 }
 
@@ -153,14 +176,15 @@ export async function reinstateRuns(lost: ReadonlyMap<string, Committed<RunInten
   for await (const row of committedItems(deps.ledger, lost)) {
     const one = lost.get(row.id)
     if (one && Object.keys(row.identities ?? {}).length > 0) await reinstateIds(row, new Date(one.intent.at), deps)
-    const ofReceipt = rows.get(row.id) ?? { first: null, hasFingerprints: false }
+    const ofReceipt = rows.get(row.id) ?? noRows
     const [item] = row.items
-    if (row.holder === fingerprintsRow) rows.set(row.id, { ...ofReceipt, hasFingerprints: true })
-    if (row.holder === receiptRow && item !== undefined)
-      rows.set(row.id, { ...ofReceipt, first: ReceiptContent.parse(JSON.parse(item)) })
+    if (item === undefined) continue
+    if (row.holder === fingerprintsRow) rows.set(row.id, { ...ofReceipt, fingerprints: row.items })
+    if (row.holder === receiptRow) rows.set(row.id, { ...ofReceipt, first: ReceiptContent.parse(JSON.parse(item)) })
+    if (row.holder === readingRow)
+      rows.set(row.id, { ...ofReceipt, reading: ReadingContent.safeParse(JSON.parse(item)).data ?? null })
   }
-  for (const one of lost.values())
-    await reinstateReceipt(one, rows.get(one.intent.id) ?? { first: null, hasFingerprints: false }, deps)
+  for (const one of lost.values()) await reinstateReceipt(one, rows.get(one.intent.id) ?? noRows, deps)
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { Subject } from '#lib/kernel/erasure-scope.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
-import { Receipt } from '#lib/kernel/receipt.ts'
+import { CompleteReading, Receipt } from '#lib/kernel/receipt.ts'
 import type { LedgerRow, PartIntent, RecordIntent, SubjectIntent } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { recordIntent } from '../engine/intent.ts'
@@ -26,6 +26,7 @@ import {
   isOfSubject,
   type LedgerHistory,
   ledgerHistory,
+  readingItems,
   receiptItems,
 } from './ledger-history.ts'
 import {
@@ -371,13 +372,15 @@ async function rowsOf(
   const receipt = Receipt.parse(row.receipt)
   const counts = Object.fromEntries(receipt.stores.map(({ holder, deleted }) => [holder, deleted]))
   const commit: LedgerRow = { kind: 'commit', id: receiptId, at: row.signedAt.toISOString(), erased: counts }
+  const read = await tx.receiptReading.findUnique({ where: { receiptId } })
+  const readings = read ? [readingItems(CompleteReading.parse(read.statement))] : []
   const run = await tx.erasureRun.findUnique({ where: { receiptId } })
   const part = run && runPartOf(run)
   const heldBy = run ? [...new Set((await stepsOf(tx, run.id)).flatMap(({ held }) => Object.keys(held)))].sort() : []
   const redacts = run?.redacts && { redacts: true }
   if (part) {
     const intent = { kind: 'intent', id: receiptId, at, scope: { part }, heldBy, ...redacts } as const
-    return [intent, ...items, commit, receiptItems(receipt)]
+    return [intent, ...items, commit, receiptItems(receipt), ...readings]
   }
   const { subject_kind: kind, deleted_id: id } = receipt
   if (kind !== undefined) {
@@ -388,7 +391,7 @@ async function rowsOf(
     }
     const hashes = await suppressions.ofRun(tx, run?.id ?? receiptId)
     const intent = { kind: 'intent', id: receiptId, at, scope: { subject }, hashes, heldBy, ...redacts } as const
-    return [intent, ...items, commit, receiptItems(receipt)]
+    return [intent, ...items, commit, receiptItems(receipt), ...readings]
   }
   if (receipt.part_kind !== undefined) return undefined
   const plan = new Map(Object.entries(ReceiptPlan.parse(row.plan)).map(([name, planned]) => [name, planned.items]))

@@ -10,6 +10,14 @@ export const unknownErasures = statement('erasure.unknown-erasures', {
       AND NOT EXISTS (SELECT FROM erasure_runs r WHERE r.receipt_id = l.id)`,
 })
 
+/** Those of the receipt ids that have a signed receipt but no run. */
+export const receiptsWithoutRun = statement('erasure.receipts-without-run', {
+  takes: { ids: 'text[]' },
+  returns: { id: 'text' },
+  sql: `SELECT receipt_id AS id FROM erasures e WHERE receipt_id = ANY($ids) AND state = 'signed'
+    AND NOT EXISTS (SELECT FROM erasure_runs r WHERE r.receipt_id = e.receipt_id) ORDER BY receipt_id`,
+})
+
 /** The receipts of erasures after a time; null: all. */
 export const receiptsSince = statement('erasure.receipts-since', {
   takes: { since: 'timestamptz?' },

@@ -19,11 +19,15 @@ import type { EngineDeps, StoredWords, WordsOfMany } from '../engine/dependencie
 import { noteMentions } from '../engine/plan.ts'
 import { withoutReused } from '../engine/recheck.ts'
 import { faultOf, forgetReadWords, retainedErasures, runsToRead, unavailableStore, withStore } from '../engine/waits.ts'
-import { attestationType, readingType } from '../receipts/receipt-rules.ts'
+import { readingItems } from '../ledger/ledger-history.ts'
+import { reason, requestedBy } from '../ledger/reinstatement.ts'
+import { receiptsWithoutRun } from '../ledger/repository.ts'
+import { storeReading } from '../receipts/receipt.ts'
+import { attestationType } from '../receipts/receipt-rules.ts'
 import type { Signer } from '../receipts/signing.ts'
 import { readingLock } from '../repository.ts'
 import { nobody, type RunScope } from '../runs/run-rules.ts'
-import { lockedRun, scopeOf } from '../runs/runs.ts'
+import { isReinstated, lockedRun, reinstateRun, scopeOf } from '../runs/runs.ts'
 import { logRepeatedDeletion } from '../writes.ts'
 import {
   decisionsOn,
@@ -36,7 +40,7 @@ import {
 
 interface ReadingDeps extends Pick<EngineDeps, 'holds' | 'words' | 'audit' | 'interrupt'> {
   db: Database
-  ledger: Pick<Ledger, 'read'>
+  ledger: Pick<Ledger, 'read' | 'append'>
   /** Days between repetitions over former erasures. */
   sweepDays: number
   dataSources: readonly DataSource[]
@@ -62,19 +66,28 @@ const isReadable = (one: DataSource): one is Readable => one.read !== undefined
 /** The data sources of connected stores that a complete reading covers, in their order. */
 const readableSources = (dataSources: readonly DataSource[]): Readable[] => dataSources.filter(isReadable)
 
-/** The receipts of former erasures to read for again, if a repetition is due and the ledger retains their fingerprints. */
-async function dueRepetition({ db, ledger, sweepDays, now }: ReadingDeps): Promise<string[]> {
+/**
+ * The receipts of former erasures to read for again, if a repetition is due and the ledger retains their fingerprints. Erasures that a
+ * restored database lost, and that have a receipt again, get a run again.
+ */
+async function dueRepetition({ db, ledger, words, sweepDays, now }: ReadingDeps): Promise<string[]> {
   const [last, first] = await Promise.all([
     db.prisma.completeReading.findFirst({ where: { isRepeated: true }, orderBy: { startedAt: 'desc' } }),
     db.prisma.erasureRun.findFirst({ where: { state: 'done', readAt: { not: null } }, orderBy: { readAt: 'asc' } }),
   ])
   const since = last?.startedAt ?? first?.readAt
   if (!since || now().getTime() < since.getTime() + sweepDays * 86_400_000) return []
+  const retained = await retainedErasures(ledger)
+  const receiptIds = [...retained.keys()]
+  for (const { id } of await receiptsWithoutRun(db, { ids: receiptIds })) {
+    const one = retained.get(id)
+    if (one) await db.transaction((tx) => reinstateRun(tx, id, one, { requestedBy, reason, readAt: null }, { words }))
+  }
   const runs = await db.prisma.erasureRun.findMany({
     where: { state: 'done', readAt: { not: null } },
     select: { receiptId: true },
   })
-  return [...(await retainedErasures(ledger, new Set(runs.map(({ receiptId }) => receiptId)))).keys()].sort()
+  return runs.flatMap(({ receiptId }) => (retained.has(receiptId) ? [receiptId] : [])).sort()
 }
 
 /** Starts a reading if none is open, and erasures wait or a repetition is due. Returns the id of the open one. */
@@ -103,7 +116,7 @@ async function openReading(deps: ReadingDeps): Promise<string | undefined> {
 /** The words of one erasure in a reading. */
 interface ReadErasure extends StoredWords {
   runId: string
-  /** When it was erased, if it was read completely before. What was written later is not a return. */
+  /** When it was erased, if it may have been read completely before. What was written later is not a return. */
   erasedAt: Date | undefined
   /** When it was erased. A name that was written later may be somebody else's. */
   namesUntil: Date
@@ -123,14 +136,18 @@ async function wordsOf({ db, ledger, words }: ReadingDeps, readingId: string): P
   const { receipts } = await db.prisma.completeReading.findUniqueOrThrow({ where: { id: readingId } })
   const runs = await db.prisma.erasureRun.findMany({
     where: { receiptId: { in: receipts } },
-    select: { id: true, receiptId: true, readAt: true, finishedAt: true, wordsSince: true },
+    select: { id: true, receiptId: true, readAt: true, plannedAt: true, finishedAt: true, wordsSince: true },
   })
   const waiting = new Map(runs.flatMap((run) => (run.readAt === null ? [[run.id, run] as const] : [])))
   const of = new Map<string, ReadErasure>()
   for (const row of await words.stored(db.prisma, [...waiting.keys()])) {
-    const { receiptId = '', finishedAt, wordsSince } = waiting.get(row.runId) ?? {}
+    const run = waiting.get(row.runId)
+    if (!run) continue
+    const { receiptId, finishedAt, wordsSince } = run
     const since = wordsSince ?? undefined
-    of.set(receiptId, { ...row, receiptId, erasedAt: undefined, namesUntil: finishedAt ?? new Date(0), since })
+    // What was written since an erasure that a restored database lost may be of others, as in a repetition.
+    const erasedAt = isReinstated(run) ? (finishedAt ?? undefined) : undefined
+    of.set(receiptId, { ...row, receiptId, erasedAt, namesUntil: finishedAt ?? new Date(0), since })
   }
   const former = runs.filter(({ readAt }) => readAt !== null)
   if (former.length > 0) {
@@ -776,39 +793,51 @@ function lineOf(row: StoreRow, findings: readonly FindingRow[]): CompleteReading
   }
 }
 
-/** Signs the second statement of a receipt, and deletes words that nothing needs any more. */
-const signReading = (
-  deps: Pick<ReadingDeps, 'db' | 'words' | 'signer' | 'issuer' | 'now'>,
+type SignDeps = Pick<ReadingDeps, 'db' | 'ledger' | 'words' | 'signer' | 'issuer' | 'now'>
+
+/** The second statement of a receipt, without its signature. Undefined if there is nothing to sign. */
+const statementOf = (
+  { db, issuer, now }: SignDeps,
   readingId: string,
-  { id: runId, receiptId }: { id: string; receiptId: string },
-): Promise<void> =>
-  deps.db.transaction(async (tx) => {
+  receiptId: string,
+): Promise<Omit<CompleteReading, 'jws'> | undefined> =>
+  db.transaction(async (tx) => {
     const stores = await tx.readingStore.findMany({ where: { readingId }, orderBy: { holder: 'asc' } })
     const findings = await tx.readingFinding.findMany({ where: { readingId, receiptId } })
     // A legal hold kept words in place: the erasure waits for the next reading.
-    if (findings.some(({ isHeld }) => isHeld)) return
-    // The receipt may have expired.
-    if ((await tx.erasure.count({ where: { receiptId, state: 'signed' } })) === 0) return
-    const at = deps.now()
-    const statement: Omit<CompleteReading, 'jws'> = {
+    if (findings.some(({ isHeld }) => isHeld)) return undefined
+    return {
       receipt_id: receiptId,
       version: 1,
-      issuer: deps.issuer,
+      issuer,
       stores: stores.map((row) => lineOf(row, findings)),
-      signed_at: at.toISOString(),
+      signed_at: now().toISOString(),
     }
-    const jws = await deps.signer.attest(tx, readingType, canonicalize(statement) ?? '')
-    const stored = { statement: { ...statement, jws }, signedAt: at }
-    await tx.receiptReading.upsert({ where: { receiptId }, create: { receiptId, ...stored }, update: stored })
-    await tx.erasureRun.update({ where: { id: runId }, data: { readAt: at } })
-    await forgetReadWords(tx, runId, deps)
   })
 
-/** Closes a reading with a signed statement over all its erasures. */
-const attest = (
-  deps: Pick<ReadingDeps, 'db' | 'words' | 'signer' | 'issuer' | 'now'>,
+/** True for a receipt that did not expire. */
+const isSigned = async (tx: Transaction, receiptId: string): Promise<boolean> =>
+  (await tx.erasure.count({ where: { receiptId, state: 'signed' } })) > 0
+
+/** Signs the second statement of a receipt, and deletes words that nothing needs any more. The ledger contains it first, as the receipt. */
+async function signReading(
+  deps: SignDeps,
   readingId: string,
-): Promise<void> =>
+  { id: runId, receiptId }: { id: string; receiptId: string },
+): Promise<void> {
+  const statement = await statementOf(deps, readingId, receiptId)
+  if (!statement || !(await isSigned(deps.db.prisma, receiptId))) return
+  await withStore('ledger', () => deps.ledger.append(readingItems(statement)))
+  await deps.db.transaction(async (tx) => {
+    if (!(await isSigned(tx, receiptId))) return
+    await storeReading(tx, statement, deps.signer)
+    await tx.erasureRun.update({ where: { id: runId }, data: { readAt: new Date(statement.signed_at) } })
+    await forgetReadWords(tx, runId, deps)
+  })
+}
+
+/** Closes a reading with a signed statement over all its erasures. */
+const attest = (deps: SignDeps, readingId: string): Promise<void> =>
   deps.db.transaction(async (tx) => {
     const reading = await tx.completeReading.findUniqueOrThrow({
       where: { id: readingId },
@@ -838,10 +867,7 @@ const attest = (
   })
 
 /** Signs the statements of all erasures that waited for a reading, and closes the reading. Idempotent: a repetition after a crash signs the rest. */
-async function signReadings(
-  deps: Pick<ReadingDeps, 'db' | 'words' | 'signer' | 'issuer' | 'now'>,
-  readingId: string,
-): Promise<void> {
+async function signReadings(deps: SignDeps, readingId: string): Promise<void> {
   const { db, words } = deps
   const { receipts } = await db.prisma.completeReading.findUniqueOrThrow({ where: { id: readingId } })
   const runs = await runsToRead(db.prisma, words, receipts)
@@ -877,7 +903,12 @@ async function readOn(deps: ReadingDeps, readingId: string, rest: boolean): Prom
       })
     }
   if (isWaiting) return 'waiting'
-  await signReadings(deps, readingId)
+  try {
+    await signReadings(deps, readingId)
+  } catch (error) {
+    if (unavailableStore(error, 'postgresql') !== 'ledger') throw error
+    return 'waiting'
+  }
   return 'completed'
 }
 

@@ -1,15 +1,18 @@
+import canonicalize from 'canonicalize'
 import { z } from 'zod'
 import { auditDays } from '#lib/domains/audit/rules.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { DataSource, RetainedRecord } from '#lib/kernel/data-source.ts'
 import type { ErasureScope, Subject } from '#lib/kernel/erasure-scope.ts'
-import { Receipt } from '#lib/kernel/receipt.ts'
+import { type CompleteReading, Receipt } from '#lib/kernel/receipt.ts'
 import { receiptText } from '#lib/kernel/receipt-texts.ts'
 import type { EngineDeps, HasAdminActs, Residue, RetentionFacts } from '../engine/dependencies.ts'
 import type { MentionCount } from '../engine/plan.ts'
 import { isPseudonymized, plusYears } from '../rules.ts'
 import { addedUp, addLegalHoldCounts, countsInLog, legalHoldCounts, namedOnReceipt } from '../runs/run-rules.ts'
 import type { StepRow } from '../runs/runs.ts'
+import { readingType } from './receipt-rules.ts'
+import type { Signer } from './signing.ts'
 
 const plusDays = (from: Date, days: number): string => new Date(from.getTime() + days * 86_400_000).toISOString()
 
@@ -350,6 +353,18 @@ export async function storeSignature(tx: Transaction, receipt: Receipt): Promise
 /** Number of deletions in the previous receipt with the same id. */
 export interface Accounting {
   total: number
+}
+
+/** Signs the second statement of a receipt, and stores it. */
+export async function storeReading(
+  tx: Transaction,
+  statement: Omit<CompleteReading, 'jws'>,
+  signer: Pick<Signer, 'attest'>,
+): Promise<void> {
+  const { receipt_id: receiptId, signed_at } = statement
+  const jws = await signer.attest(tx, readingType, canonicalize(statement) ?? '')
+  const stored = { statement: { ...statement, jws }, signedAt: new Date(signed_at) }
+  await tx.receiptReading.upsert({ where: { receiptId }, create: { receiptId, ...stored }, update: stored })
 }
 
 /**

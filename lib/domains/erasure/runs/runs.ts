@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
 import { type ErasureProgress, readErasureProgress, watchErasureProgress } from '#lib/domains/erasure/contract.ts'
-import { endWaits } from '#lib/domains/erasure/engine/waits.ts'
+import { endWaits, type RetainedErasure } from '#lib/domains/erasure/engine/waits.ts'
 import { type EnqueueOptions, enqueue } from '#lib/jobs/queue.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { BeginRun, RunChange, RunState, RunView, StepState } from '#lib/kernel/erasure-run.ts'
@@ -10,9 +10,17 @@ import { newId, newUuid } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { read, stream } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import type { EngineDeps } from '../engine/dependencies.ts'
+import type { EngineDeps, RunFingerprints } from '../engine/dependencies.ts'
 import { lockPart, lockRunRow, stepTurns } from './repository.ts'
-import { addLegalHoldCounts, dueSteps, legalHoldCounts, participating, type RunScope, stageAt } from './run-rules.ts'
+import {
+  addLegalHoldCounts,
+  dueSteps,
+  legalHoldCounts,
+  nobody,
+  participating,
+  type RunScope,
+  stageAt,
+} from './run-rules.ts'
 
 export const startJob = 'erasure.start'
 export const stepJob = 'erasure.step'
@@ -154,6 +162,48 @@ export async function beginRun(tx: Transaction, run: BeginRun): Promise<Begun> {
   await enqueueStart(tx, runId, part ? handOver : 0)
   return { runId, receiptId, auditId }
 }
+
+/**
+ * Stores the run of an erasure that a restored database lost, so that complete readings cover it again. Only the ledger describes it: its
+ * steps, its request and its entry in the deletion log are not known, and it was not planned here. `readAt`: when the ledger says that a
+ * complete reading ended; null if it does not, so that the run waits for one. Does nothing if the run exists.
+ */
+export async function reinstateRun(
+  tx: Transaction,
+  receiptId: string,
+  { scope, redacts, startedAt, erasedAt, projects, fingerprints, wordsSince }: RetainedErasure,
+  { requestedBy, reason, readAt }: { requestedBy: string; reason: string; readAt: Date | null },
+  { words }: { words: Pick<RunFingerprints, 'restore'> },
+): Promise<void> {
+  const id = newId('run')
+  const part = 'part' in scope ? scope.part : undefined
+  const { account, agents, participants = [] } = 'part' in scope ? nobody : scope.subject
+  const run = {
+    id,
+    receiptId,
+    accountId: account,
+    agents: [...agents],
+    participants: [...participants],
+    partKind: part?.kind ?? null,
+    partId: part?.id ?? null,
+    projectId: part?.project ?? null,
+    conversationId: part?.conversation ?? null,
+    redacts,
+    projects: readAt === null ? [...projects] : [],
+    requestedBy,
+    reason,
+    state: 'done' as const,
+    createdAt: startedAt,
+    erasedAt,
+    finishedAt: erasedAt,
+    readAt,
+    wordsSince,
+  }
+  const { count } = await tx.erasureRun.createMany({ data: [run], skipDuplicates: true })
+  if (count > 0 && readAt === null) await words.restore(tx, id, { projects, fingerprints })
+}
+/** True for the run of {@link reinstateRun}. */
+export const isReinstated = ({ plannedAt }: { plannedAt: Date | null }): boolean => plannedAt === null
 
 /**
  * Deletes the run of a part before its first step, so that the part can be read and written again. Nothing of the part

@@ -358,6 +358,14 @@ export function runWords(deps: RunWordsDeps) {
         for (const text of texts) fingerprints.add(text)
       }),
 
+    async restore(
+      tx: Transaction,
+      run: string,
+      { projects, fingerprints }: { projects: readonly string[]; fingerprints: Uint8Array },
+    ): Promise<void> {
+      await writeErasedWords(tx, { run, projects: [...projects].sort(), fingerprints: Buffer.from(fingerprints) })
+    },
+
     of: (tx: Transaction, runId: string): Promise<Fingerprints | undefined> => load(tx, runId),
 
     projectsOf: async (tx: Transaction, runId: string): Promise<string[]> =>
