@@ -37,6 +37,7 @@ const views: Readonly<Record<string, string>> = {
   project_parts: 'projects',
   restricted_agents: 'agents',
   restricted_participants: 'projects',
+  restricted_writers: 'projects',
   token_bearers: 'tokens',
 }
 

@@ -169,7 +169,7 @@ export const lastErasureOfMessage = statement('projects.last-erasure-of-message'
 const maxBytes = 4 * 1024 * 1024
 /** A page of messages. It is selected by size first, so that it never loads more content than a response may have. */
 export const messagesPage = statement('projects.messages-page', {
-  takes: { conversation: 'text', ...pageTypes, isPerson: 'bool' },
+  takes: { conversation: 'text', ...pageTypes, reader: 'text?' },
   returns: { ...messageColumns, candidates: 'int4' },
   isPrepared: true,
   variants: ['oldest', 'newest'],
@@ -178,7 +178,7 @@ export const messagesPage = statement('projects.messages-page', {
     return `WITH candidate AS MATERIALIZED (
         SELECT m.id, m.created_at, octet_length(m.content) AS weight FROM messages m
         WHERE m.conversation_id = $conversation AND m.erasing_since IS NULL AND (m.created_at, m.id) ${sign} ($afterAt, $afterId)
-          AND ${servedSql('m', '$isPerson')}
+          AND ${servedSql('m', '$reader')}
         ORDER BY m.created_at ${order}, m.id ${order} LIMIT $limit + 1),
       weighed AS (SELECT *, row_number() OVER ordered AS n, sum(weight) OVER ordered AS so_far FROM candidate
         WINDOW ordered AS (ORDER BY created_at ${order}, id ${order} ROWS UNBOUNDED PRECEDING))
@@ -188,11 +188,11 @@ export const messagesPage = statement('projects.messages-page', {
 })
 
 export const countServedMessages = statement('projects.count-served-messages', {
-  takes: { conversation: 'text', isPerson: 'bool' },
+  takes: { conversation: 'text', reader: 'text?' },
   returns: { n: 'int4' },
   isPrepared: true,
   sql: `SELECT count(*)::int4 AS n FROM messages m
-    WHERE m.conversation_id = $conversation AND m.erasing_since IS NULL AND ${servedSql('m', '$isPerson')}`,
+    WHERE m.conversation_id = $conversation AND m.erasing_since IS NULL AND ${servedSql('m', '$reader')}`,
 })
 
 /** Earlier texts of a message, newest first: at most 100, and as many as fit into a response. */

@@ -11,7 +11,7 @@ import { isMine, projectReaderOf, readableProject, storableProject, wasErased, w
 import { retainedWithRow, storeUpload, type Uploaded } from '../documents/uploads.ts'
 import { pageValues } from '../list-page.ts'
 import { authorFor, type RowAuthor } from '../participants/authors.ts'
-import { isPerson, refuseRestricted } from '../participants/restricting.ts'
+import { refuseRestricted, restrictedReader } from '../participants/restricting.ts'
 import type { ProjectPorts } from '../ports.ts'
 import { claimPlaces } from '../provenance/claims.ts'
 import {
@@ -274,7 +274,7 @@ const list = ({ db }: Pick<ProjectPorts, 'db'>) =>
     await readableProject(db, projectReaderOf(ctx), params.projectId)
     const { projectId, conversationId: conversation } = await storedPath(db, params)
     await requireConversation(db, projectId, conversation)
-    const served = { conversation, isPerson: isPerson(ctx.actor) }
+    const served = { conversation, reader: restrictedReader(ctx.actor) }
     const { limit } = query
     const start = query.cursor === undefined && order === 'oldest' ? { afterAt: '-infinity' as const } : {}
     const rows = await messagesPage(db, { ...served, ...pageValues(query), ...start, limit }, order)

@@ -36,8 +36,8 @@ export const documentInProject = statement('projects.document', {
   sql: `${selectDocuments} WHERE d.id = $id AND d.project_id = $project AND d.erasing_since IS NULL`,
 })
 
-const servedTypes = { project: 'text', kind: 'text?', isPerson: 'bool' } as const
-const served = `d.project_id = $project AND ($kind IS NULL OR d.kind = $kind) AND d.erasing_since IS NULL AND ${servedSql('d', '$isPerson')}`
+const servedTypes = { project: 'text', kind: 'text?', reader: 'text?' } as const
+const served = `d.project_id = $project AND ($kind IS NULL OR d.kind = $kind) AND d.erasing_since IS NULL AND ${servedSql('d', '$reader')}`
 
 export const documentsPage = statement('projects.documents-page', {
   takes: { ...servedTypes, ...pageTypes },

@@ -11,7 +11,7 @@ import { isMine, projectReaderOf, readableProject, storableProject } from '../ac
 import { fileReply, requireStorableConversation } from '../conversations/service.ts'
 import { pageValues } from '../list-page.ts'
 import { authorFor } from '../participants/authors.ts'
-import { isPerson, refuseRestricted } from '../participants/restricting.ts'
+import { refuseRestricted, restrictedReader } from '../participants/restricting.ts'
 import type { Author } from '../participants/rules.ts'
 import type { ProjectPorts } from '../ports.ts'
 import { claimPlaces } from '../provenance/claims.ts'
@@ -197,7 +197,7 @@ export const projectDocuments = (ports: DocumentPorts) => ({
   documents: read(listDocuments, async (ctx, { params: { projectId }, query: { kind = null, ...query } }) => {
     const { db } = ports
     await readableProject(db, projectReaderOf(ctx), projectId)
-    const served = { project: projectId, kind, isPerson: isPerson(ctx.actor) }
+    const served = { project: projectId, kind, reader: restrictedReader(ctx.actor) }
     const rows = await documentsPage(db, { ...served, ...pageValues(query) })
     const [counted] = await countServedDocuments(db, served)
     const total = counted?.n ?? 0

@@ -8,7 +8,7 @@ import { projectReaderOf, readableProject } from '../access.ts'
 import { exportProject } from '../closing/contract.ts'
 import { episodesOfAuthor, exportedPerPage } from '../graph/repository.ts'
 import { mayActForParticipants } from '../participants/participant-view.ts'
-import { isPerson, servedSql } from '../participants/restricting.ts'
+import { restrictedReader, servedSql } from '../participants/restricting.ts'
 import type { ProjectPorts } from '../ports.ts'
 import {
   existingConversation,
@@ -333,9 +333,9 @@ export interface ExportShapes {
 }
 
 type Shape = Omit<RecordQuery, 'values'>
-/** SQL: excludes data that is being erased and, for agents, texts of restricted participants. */
-const readable = `m.erasing_since IS NULL AND c.erasing_since IS NULL AND ${servedSql('m', '$3::boolean')}`
-const readableDocument = `d.erasing_since IS NULL AND ${servedSql('d', '$3::boolean')}`
+/** SQL: excludes data that is being erased and, for an agent, texts of other restricted authors. */
+const readable = `m.erasing_since IS NULL AND c.erasing_since IS NULL AND ${servedSql('m', '$3::text')}`
+const readableDocument = `d.erasing_since IS NULL AND ${servedSql('d', '$3::text')}`
 const ofMessages = 'JOIN messages m ON m.id = x.message_id JOIN conversations c ON c.id = m.conversation_id'
 
 const participantRecord = (email: string): string =>
@@ -349,7 +349,7 @@ const participantRecord = (email: string): string =>
     updated_at: utc('c.updated_at'),
   })
 
-/** All records of the project `$1` that existed at `$2`, for a person or an agent (`$3`), by creation time. */
+/** All records of the project `$1` that existed at `$2`, for a person (`$3` is null) or an agent (`$3` is its id), by creation time. */
 const shapes: Record<string, Shape> = {
   project: {
     from: 'projects p',
@@ -502,10 +502,10 @@ async function* filesOf(
   { db, objects }: Pick<ProjectPorts, 'db' | 'objects'>,
   project: string,
   until: Date,
-  isForPerson: boolean,
+  reader: string | null,
 ): AsyncGenerator<ExportFile> {
   for (let after = ''; ; ) {
-    const rows = await filesOfProject(db, { project, until, isForPerson, after })
+    const rows = await filesOfProject(db, { project, until, reader, after })
     for (const { folder, name, object_key } of rows)
       yield { name: `files/${folder.replaceAll(/[^\w./-]/g, '_')}/${name}`, bytes: () => objects.get(object_key) }
     const last = rows.at(-1)
@@ -521,15 +521,15 @@ export const projectExport = (ports: Pick<ProjectPorts, 'db' | 'objects' | 'stor
     const project = await readableProject(db, projectReaderOf(ctx), projectId)
     const { groupId: group } = project
     const until = ctx.now
-    const isForPerson = isPerson(ctx.actor)
-    const stored = await storedParts(db, ports.stored, { projectId, group, isForPerson })
+    const reader = restrictedReader(ctx.actor)
+    const stored = await storedParts(db, ports.stored, { projectId, group, reader })
     const head = {
       project_id: projectId,
       exported_at: until.toISOString(),
       schema_version: ports.shapes.schemaVersion,
       ...(stored.leftOut.length > 0 && { left_out: stored.leftOut }),
     }
-    const valuesOf = ({ where }: Shape) => [projectId, until, ...(where.includes('$3') ? [isForPerson] : [])]
+    const valuesOf = ({ where }: Shape) => [projectId, until, ...(where.includes('$3') ? [reader] : [])]
     const ofRows = Object.entries(shapes).map(([name, shape]) => ({
       name,
       pages: () => recordPages(db, { ...recordsOf(name, shape, project), values: valuesOf(shape) }),
@@ -538,7 +538,7 @@ export const projectExport = (ports: Pick<ProjectPorts, 'db' | 'objects' | 'stor
     return {
       body:
         format === 'zip'
-          ? ports.shapes.zip(head, parts, filesOf(ports, projectId, until, isForPerson))
+          ? ports.shapes.zip(head, parts, filesOf(ports, projectId, until, reader))
           : ndjson(head, parts),
       resourceId: projectId,
       details: { format },

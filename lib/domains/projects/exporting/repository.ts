@@ -2,10 +2,10 @@ import { statement } from '#lib/stores/postgres/statement.ts'
 import { servedSql } from '../participants/restricting.ts'
 import { shownSql } from '../readable-rows.ts'
 
-const isServed = (alias: string) => `${alias}.erasing_since IS NULL AND ${servedSql(alias, '$isForPerson')}`
+const isServed = (alias: string) => `${alias}.erasing_since IS NULL AND ${servedSql(alias, '$reader')}`
 /** Files of a project after an object key, at most 100. */
 export const filesOfProject = statement('projects.files', {
-  takes: { project: 'text', until: 'timestamptz', isForPerson: 'bool', after: 'text' },
+  takes: { project: 'text', until: 'timestamptz', reader: 'text?', after: 'text' },
   returns: { folder: 'text', name: 'text', object_key: 'text' },
   isPrepared: true,
   sql: `SELECT f.* FROM (
@@ -34,12 +34,22 @@ export const threadsOfProject = statement('projects.threads', {
     ORDER BY t.thread LIMIT 100`,
 })
 
-/** Whether a part of the project is being erased, and whether the processing of one of its participants is restricted. */
+const wroteSql = ['messages', 'documents']
+  .map(
+    (table) =>
+      `EXISTS (SELECT FROM ${table} x WHERE x.author_kind = rw.kind AND x.author_id = rw.id AND x.project_id = $project)`,
+  )
+  .join(' OR ')
+/**
+ * Whether a part of the project is being erased, and whether the processing of one of its participants, or of another author in it, is
+ * restricted for the agent that reads.
+ */
 export const restrictionsOfExport = statement('projects.restrictions-of-export', {
-  takes: { project: 'text' },
+  takes: { project: 'text', reader: 'text?' },
   returns: { isErasing: 'bool', isRestricted: 'bool' },
   isPrepared: true,
-  sql: `SELECT EXISTS (SELECT FROM restricted_participants WHERE project_id = $project) AS "isRestricted",
+  sql: `SELECT $reader IS NOT NULL AND (EXISTS (SELECT FROM restricted_participants WHERE project_id = $project)
+      OR EXISTS (SELECT FROM restricted_writers rw WHERE (rw.kind <> 'agent' OR rw.id <> $reader) AND (${wroteSql}))) AS "isRestricted",
     ${['messages', 'documents', 'conversations']
       .map((table) => `EXISTS (SELECT FROM ${table} WHERE project_id = $project AND erasing_since IS NOT NULL)`)
       .join(' OR ')} AS "isErasing"`,

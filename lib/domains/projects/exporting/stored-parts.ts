@@ -78,18 +78,18 @@ export async function* ndjson(head: object, parts: readonly NdjsonPart[]): Async
 
 /**
  * The graph and the checkpoint threads of a project, as parts of its export. `leftOut`: parts that are omitted while something of the
- * project is being erased, or for agents while the processing of a participant is restricted, because summaries and facts may contain these
+ * project is being erased, or for agents while the processing of another author is restricted, because summaries and facts may contain these
  * words.
  */
 export async function storedParts(
   db: Database,
   { graph, checkpoints }: ExportedStores,
-  { projectId, group, isForPerson }: { projectId: string; group: string; isForPerson: boolean },
+  { projectId, group, reader }: { projectId: string; group: string; reader: string | null },
 ): Promise<{ parts: NdjsonPart[]; leftOut: string[] }> {
   const nameOf = (kind: ListedKind) => `graph_${kind}`
   const threadPart = { name: 'checkpoints', pages: () => threadPages(db, checkpoints, projectId) }
-  const [state] = await restrictionsOfExport(db, { project: projectId })
-  if (!isForPerson && state?.isRestricted) return { parts: [], leftOut: [...listedKinds.map(nameOf), threadPart.name] }
+  const [state] = await restrictionsOfExport(db, { project: projectId, reader })
+  if (state?.isRestricted) return { parts: [], leftOut: [...listedKinds.map(nameOf), threadPart.name] }
   if (state?.isErasing) return { parts: [threadPart], leftOut: listedKinds.map(nameOf) }
   const graphParts = listedKinds.map((kind) => ({
     name: nameOf(kind),

@@ -186,10 +186,10 @@ export const lockRestrictions = statement('projects.lock-restrictions', {
     WHERE id = ANY($ids) ORDER BY id FOR NO KEY UPDATE`,
 })
 export const findRestricted = statement('projects.find-restricted', {
-  takes: { id: 'text' },
+  takes: { kind: 'text', id: 'text' },
   returns: { id: 'text' },
   isPrepared: true,
-  sql: 'SELECT id FROM restricted_participants WHERE id = $id',
+  sql: 'SELECT id FROM restricted_writers WHERE kind = $kind AND id = $id',
 })
 
 /** One row if the first account owns an open project of which the second account is a member. */

@@ -5,27 +5,35 @@ import type { Queryable } from '#lib/stores/postgres/statement.ts'
 import { findRestricted, lockRestrictions } from './repository.ts'
 
 /**
- * SQL: whether a row with an author may be served. Agents may not read data of a participant whose processing is restricted (GDPR art.
- * 18(2)). People of the project may, because they handle the request. `isPerson` is the parameter with the value of {@link isPerson}.
+ * SQL: whether a row with an author may be served. Agents may not read data of an author whose processing is restricted (GDPR art. 18(2)),
+ * except what they wrote themselves. People of the project may, because they handle the request. `reader` is the parameter with the value of
+ * {@link restrictedReader}.
  */
-export const servedSql = (alias: string, isPerson: string): string =>
-  `(${isPerson} OR ${alias}.author_kind <> 'participant' OR NOT EXISTS (SELECT FROM restricted_participants rp WHERE rp.id = ${alias}.author_id))`
-export const isPerson = ({ kind }: Pick<Actor, 'kind'>): boolean => kind !== 'agent'
+export const servedSql = (alias: string, reader: string): string =>
+  `(${reader} IS NULL OR NOT ${isOfOthersSql(alias, reader)}
+    OR NOT EXISTS (SELECT FROM restricted_writers rw WHERE rw.kind = ${alias}.author_kind AND rw.id = ${alias}.author_id))`
+const isOfOthersSql = (alias: string, reader: string): string =>
+  `(${alias}.author_kind <> 'agent' OR ${alias}.author_id <> ${reader})`
+
+/** The agent that reads, to which restrictions apply; null for people. */
+export const restrictedReader = ({ kind, id }: Pick<Actor, 'kind' | 'id'>): string | null =>
+  kind === 'agent' ? id : null
 
 export const isRestricted = (): Problem =>
   new Problem(
     'restricted',
-    'The processing of this participant’s data is restricted, so agents can neither read it nor write on their behalf. Members can still read it with their own account, and it can be exported and erased.',
+    'The processing of this author’s data is restricted, so agents can neither read it nor write on the author’s behalf. Members can still read it with their own account, and it can be exported and erased.',
   )
 
-/** Rejects an agent's access to data of a restricted participant. @throws {Problem} `restricted` */
+/** Rejects an agent's access to data of a restricted author. @throws {Problem} `restricted` */
 export async function refuseRestricted(
   on: Queryable,
-  actor: Pick<Actor, 'kind'>,
-  { author_kind, author_id }: { author_kind: string; author_id: string },
+  actor: Pick<Actor, 'kind' | 'id'>,
+  { author_kind: kind, author_id: id }: { author_kind: string; author_id: string },
 ): Promise<void> {
-  if (isPerson(actor) || author_kind !== 'participant') return
-  if ((await findRestricted(on, { id: author_id })).length > 0) throw isRestricted()
+  const reader = restrictedReader(actor)
+  if (reader === null || (kind === 'agent' && id === reader)) return
+  if ((await findRestricted(on, { kind, id })).length > 0) throw isRestricted()
 }
 
 async function change(
