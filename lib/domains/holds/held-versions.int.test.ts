@@ -7,11 +7,18 @@ import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { rowsOf } from '#lib/testing/everything.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { type Issued, issuedAgent, passwordEntered, releaseInPerson, signedIn } from '#lib/testing/people.ts'
-import { dataOf, eraseWholeProject, madeConversation, madeMessage, madeProject } from '#lib/testing/projects.ts'
+import {
+  dataOf,
+  eraseWholeProject,
+  madeConversation,
+  madeMember,
+  madeMessage,
+  madeProject,
+} from '#lib/testing/projects.ts'
 import { skillMd } from '#lib/testing/skills.ts'
 import { type MadeSubject, madeSubject } from '#lib/testing/subjects.ts'
 import { sop, trace } from '#lib/testing/units.ts'
-import { resealHeldVersions } from './personal-data.ts'
+import { heldVersionPersonExporters, resealHeldVersions } from './personal-data.ts'
 import { holdsInForce } from './queries.ts'
 import { lockChangesExclusively, lockHoldsExclusively } from './repository.ts'
 import { heldVersionsJob } from './service.ts'
@@ -454,6 +461,32 @@ describe('held versions', () => {
     expect(exported.text).not.toContain('court')
     for (const other of [colleague, admin])
       expect((await ask('GET', `/v1/export/${own.id}`, other)).text).not.toContain('Private held text')
+    await released(hold)
+  })
+
+  it('export no account of others who acted on the record', async () => {
+    const on = await madeProject(test)
+    const { owner } = on
+    const other = await madeMember(test, on, 'owner')
+    const hold = await holdOn('account', owner.accountId)
+    await dataOf(test, 'POST', `${on.path}/close`, other, { body: {} })
+    await dataOf(test, 'PATCH', on.path, owner, { body: { name: 'Another name' } })
+    const [exporter] = heldVersionPersonExporters({ db: test.db, sealed: [] })
+    const lines: string[] = []
+    const reader = {
+      basis: 'all',
+      id: `user:${owner.accountId}`,
+      agents: [],
+      organisationId: owner.organisationId,
+      isAdmin: false,
+      seesPrivate: true,
+      until: test.clock.now(),
+    } as const
+    for await (const page of exporter?.pages(owner.accountId, reader) ?? []) lines.push(page.lines)
+    const text = lines.join('\n')
+    expect(text).toContain('"name":"A project"')
+    expect(text).toContain(`"created_by":"user:${owner.accountId}"`)
+    expect(text).not.toContain(other.accountId)
     await released(hold)
   })
 

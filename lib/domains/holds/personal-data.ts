@@ -151,18 +151,36 @@ export const heldVersionDataSource = (db: Database, sealed: readonly SealedVersi
 
 const shape = { part: 'held_versions', bases: ['all'], tables: ['held_versions'] } as const
 
-const Version = z.object({ table: z.string(), record: z.record(z.string(), z.unknown()) })
-const openedLine = (sealed: readonly SealedVersionColumn[], line: string): string => {
-  const version: unknown = JSON.parse(line)
-  const { table, record } = Version.parse(version)
-  return JSON.stringify({ ...Object(version), record: openedVersion(sealed, table, record) })
+/** Columns that no exporter of their table exports: places in the object store, and keys that group the agents of an owner. */
+const internalColumns: ReadonlySet<string> = new Set(['object_key', 'owner_key', 'network'])
+/**
+ * A record without data of others. The columns `…_by` name who acted, for example who approved or closed: personal data of somebody else (GDPR
+ * art. 15(4)). `own`: the subject, as audit entries and columns name it.
+ */
+function withoutOthers(record: Record<string, unknown>, own: readonly string[]): Record<string, unknown> {
+  const isOthers = (column: string, value: unknown): boolean =>
+    column.endsWith('_by') && value !== null && !own.some((id) => id === value)
+  return Object.fromEntries(
+    Object.entries(record).filter(([column, value]) => !internalColumns.has(column) && !isOthers(column, value)),
+  )
 }
 
-/** The versions that the condition selects. The id of the hold and its reason are not part of them. */
+const Version = z.object({ table: z.string(), record: z.record(z.string(), z.unknown()) })
+const exportedLine = (sealed: readonly SealedVersionColumn[], own: readonly string[], line: string): string => {
+  const version: unknown = JSON.parse(line)
+  const { table, record } = Version.parse(version)
+  return JSON.stringify({ ...Object(version), record: withoutOthers(openedVersion(sealed, table, record), own) })
+}
+
+/**
+ * The versions that the condition selects. The id of the hold and its reason are not part of them: the subject may learn that a hold exists, not
+ * why. `own`: the ids of the subject.
+ */
 async function* versions(
   { db, sealed }: { db: Database; sealed: readonly SealedVersionColumn[] },
   where: string,
   values: readonly unknown[],
+  own: readonly string[],
 ): AsyncGenerator<ExportPage> {
   const pages = recordPages(db, {
     from: 'held_versions v',
@@ -179,7 +197,7 @@ async function* versions(
       ...page,
       lines: page.lines
         .split('\n')
-        .map((line) => openedLine(sealed, line))
+        .map((line) => exportedLine(sealed, own, line))
         .join('\n'),
     }
 }
@@ -190,7 +208,12 @@ export const heldVersionExporters = (source: VersionSource): Exporter[] => [
   {
     ...shape,
     pages: (agentId, { until, agents }) =>
-      versions(source, 'v.agent_id = $1 AND v.at <= $2 AND v.agent_id = ANY($3::text[])', [agentId, until, agents]),
+      versions(
+        source,
+        'v.agent_id = $1 AND v.at <= $2 AND v.agent_id = ANY($3::text[])',
+        [agentId, until, agents],
+        [agentId],
+      ),
   },
 ]
 
@@ -203,6 +226,7 @@ export const heldVersionPersonExporters = (source: VersionSource): PersonExporte
         source,
         `(v.account_id = $1 OR v.participant_id IN (SELECT p.id FROM participations p WHERE p.account_id = $1)) AND v.at <= $2`,
         [accountId, until],
+        [accountId, `user:${accountId}`],
       ),
   },
 ]
@@ -212,7 +236,7 @@ export const heldVersionParticipantExporters = (source: VersionSource): PersonEx
   {
     ...shape,
     pages: (participantId, { until }) =>
-      versions(source, 'v.participant_id = $1 AND v.at <= $2', [participantId, until]),
+      versions(source, 'v.participant_id = $1 AND v.at <= $2', [participantId, until], [participantId]),
   },
 ]
 
