@@ -45,7 +45,10 @@ describe.skipIf(!(await areStoresInstalled()))('readings after a restore', () =>
   let project: MadeProject
   let conversation: MadeConversation
   /** One erasure with a second statement, and one that waited for it. */
-  let [read, unread] = [{ receiptId: '', text: '', first: {} as Record<string, unknown> }, { receiptId: '', text: '' }]
+  let [read, unread] = [
+    { receiptId: '', text: '', first: {} as Record<string, unknown> },
+    { receiptId: '', text: '' },
+  ]
   /** The erasure of a sentence of which only seven words matter. */
   let short = { receiptId: '', text: '' }
 
