@@ -97,7 +97,7 @@ test('a waiting erasure is shown on every page, cancelled by its button and by i
     await alive(page)
     expect(await tokenWorks()).toBe(false)
     await page.getByRole('main').getByRole('button', { name: 'Keep my data' }).click()
-    await expect(page.getByText('Deletion cancelled. Nothing was deleted.')).toBeVisible()
+    await expect(page.getByRole('status').filter({ hasText: 'Deletion cancelled. Nothing was deleted.' })).toBeFocused()
     await expect(banner).toHaveCount(0)
     await expect(page).toHaveURL('/privacy/confirm')
     expect(await tokenWorks()).toBe(true)
@@ -108,6 +108,7 @@ test('a waiting erasure is shown on every page, cancelled by its button and by i
       await page.getByRole('main').getByRole('button', { name: 'Keep my data' }).click()
       await expect(page.getByText('This link no longer works')).toBeVisible()
       await expect(page.getByRole('main').getByRole('button')).toHaveCount(0)
+      await expect(page.locator('main :focus').getByRole('link', { name: 'your account' })).toBeVisible()
       complaints.length = 0 // the browser logs the 410
     }
   })

@@ -57,8 +57,11 @@ test('a person without agents loads sample data, deletes it and verifies the rec
   await page.getByRole('checkbox').check()
   await load.click()
   await expect(page.getByText('Received from Sample agent: 3 knowledge units.')).toBeVisible()
-
-  await page.getByRole('link', { name: 'Delete the agent and its data' }).click()
+  const erase = page.getByRole('link', { name: 'Delete the agent and its data' })
+  await expect(page.locator('main :focus').filter({ has: erase })).toBeVisible()
+  await page.keyboard.press('Tab')
+  await expect(erase).toBeFocused()
+  await page.keyboard.press('Enter')
   await expect(page).toHaveURL(/\/settings\/privacy\/delete/)
   await alive(page)
   for (const title of ['Copy and keys', 'Confirm deletion']) {
