@@ -4,12 +4,14 @@ import {
   Conflict,
   Erased,
   Fenced,
+  Forbidden,
   IdInUse,
   Invalid,
   isBranded,
   NotFound,
   RegistryProblem,
   RegistryUnreachable,
+  Restricted,
 } from './problems.ts'
 
 /** The person who uses the application in this thread, by your own id. */
@@ -24,7 +26,7 @@ export interface ThreadConfig {
 }
 /** What it needs of a saver of LangGraph. Not imported, so that the client has no dependency. */
 export interface CheckpointSaver {
-  put(config: ThreadConfig, checkpoint: { channel_values: unknown }, ...rest: never[]): Promise<unknown>
+  put(config: ThreadConfig, checkpoint: { channel_values: unknown; ts?: string }, ...rest: never[]): Promise<unknown>
   putWrites(config: ThreadConfig, writes: readonly unknown[], ...rest: never[]): Promise<void>
   deleteThread(thread: string): Promise<void>
   getTuple(config: ThreadConfig): Promise<unknown>
@@ -57,7 +59,7 @@ export interface RecorderOptions {
   inputs?: readonly string[]
   /** By default the id of the thread. */
   title?: (thread: string) => string
-  /** Called for everything that could not be reported yet, and for what the registry refuses. The application goes on. */
+  /** Called for everything that could not be reported yet, and for what the registry refuses. The application continues. */
   onProblem?: (error: unknown, thread: string) => void
   /** How long a write waits for the registry, in milliseconds, by default 2,000. While the registry is known to be down, writes do not wait. */
   patience?: number
@@ -84,6 +86,20 @@ export class ErasedThread extends Error {
   }
 }
 
+/** The author was erased from the project, or is being erased. What they write is not stored, or deleted from what was stored. */
+export class ErasedAuthor extends Error {
+  readonly thread: string
+  constructor(thread: string) {
+    super('The author was erased, so nothing of them may be stored. Give a new account another external_id.')
+    branded(this, 'erased-author')
+    this.name = 'ErasedAuthor'
+    this.thread = thread
+  }
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return Function.prototype[Symbol.hasInstance].call(ErasedAuthor, value) || isBranded(value, 'erased-author')
+  }
+}
+
 interface RecordedMessage {
   id: string
   role: 'user' | 'assistant' | 'system' | 'tool'
@@ -91,12 +107,29 @@ interface RecordedMessage {
   author?: ThreadAuthor
 }
 /** Without its content if the queue was full. */
-type WaitingMessage = Omit<RecordedMessage, 'content'> & { content: string | undefined }
+type WaitingMessage = Omit<RecordedMessage, 'content'> & {
+  content: string | undefined
+  /** The time of the checkpoint that contains it. */
+  writtenAt: string
+  /** The registry refused it. It is sent again after the pause of its thread. */
+  isRefused?: boolean
+  /** Its author was erased: it is reported as the agent's, and erased from the stores that contain it. */
+  isErased?: boolean
+}
+/** The id under which the registry knows a text, or why it is not stored yet. */
+type Outcome = { id: string } | { refusal: RegistryProblem }
 interface Thread {
   /** Undefined until it is registered. */
   conversation: string | undefined
   /** Ids that the registry has. */
   known: Set<string>
+  /** Ids of messages from before the present run, with the time of their checkpoint. */
+  loaded: Map<string, string | undefined>
+  /** The ids of messages whose own id belongs to another text. */
+  otherIds: Map<string, string>
+  /** How many reports in sequence were refused, and the time (in milliseconds) before which what was refused is not sent again. */
+  refusals: number
+  pausedUntil: number
   waiting: Map<string, WaitingMessage>
   /** Messages and the values that contain them, to be reported after the messages. */
   pointers: { source_id: string; store: RecordedValue['store']; ref: string }[]
@@ -142,14 +175,45 @@ const mostValues = 20
 const longestValue = 10_000
 /** A shorter text may be in a value by chance. An erasure still finds it by its words. */
 const shortestText = 20
-/** The registry stores a message of at most this many characters. A longer one is found by its words. */
-const longest = 200_000
+/** Bytes of UTF-8 in a message of the registry. A longer text is reported in parts. */
+const mostBytes = 256 * 1024
+/** Characters that two parts have in common, so that each sentence is complete in one of them. */
+const overlap = 1_000
+/** Characters without a space in a message that is no text, such as an image. They are not reported. */
+const encoded = /[\w+/=-]{2000,}/g
+/** Milliseconds after which a report is late, so that it names the time of the checkpoint. */
+const lateAfter = 60_000
+/** What was refused is sent again after a pause of at most this many times the time between two attempts. */
+const longestPause = 64
+/** An erasure answers after at most 10 seconds. */
+const erasing = { timeout: 30_000, retries: 0 }
+/** The form of an id of a message. */
+const idForm = /^(?!\.+$)[\w.:-]{1,200}$/
 
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
 
-/** Whether a repetition would be refused again: this message cannot be stored, but the following ones can. */
-const isFinal = (error: unknown): boolean =>
-  error instanceof RegistryProblem && (error.status === 413 || error.status === 422 || error.code === 'restricted')
+/** Whether the registry refuses this message, and may store the following ones. */
+const isOfMessage = (error: unknown): error is RegistryProblem =>
+  error instanceof RegistryProblem &&
+  (error.status === 422 || [Conflict, Fenced, NotFound, Restricted].some((kind) => error instanceof kind))
+const isAbout = (error: RegistryProblem, field: string): boolean =>
+  error.issues.some(({ path }) => path.includes(field))
+
+/** The registry stores no NUL characters and no unpaired surrogates. */
+const storable = (text: string): string => text.replaceAll('\0', '\uFFFD').replace(/\p{Cs}/gu, '\uFFFD')
+/** The text in parts that the registry stores. */
+function* partsOf(text: string): Generator<string> {
+  const encoder = new TextEncoder()
+  const bytes = new Uint8Array(Math.min(mostBytes, 3 * text.length))
+  for (let from = 0; ; ) {
+    const end = from + encoder.encodeInto(text.slice(from, from + mostBytes), bytes).read
+    yield text.slice(from, end)
+    if (end >= text.length) return
+    from = end - overlap
+    const isInPair = (text.codePointAt(from - 1) ?? 0) > 0xffff
+    if (isInPair) from--
+  }
+}
 
 /** A message of LangChain or OpenAI, as an object or as it is serialized. */
 function messageOf(value: Record<string, unknown>): SaidMessage | undefined {
@@ -158,9 +222,9 @@ function messageOf(value: Record<string, unknown>): SaidMessage | undefined {
   const role = Object.hasOwn(roles, kind) ? roles[kind] : undefined
   if (role === undefined || content === undefined || content === null) return undefined
   const calls = Array.isArray(value.tool_calls) && value.tool_calls.length > 0 ? value.tool_calls : undefined
-  const said = typeof content === 'string' ? content : JSON.stringify(content)
+  const said = typeof content === 'string' ? content : JSON.stringify(content).replace(encoded, '')
   const text = said === '' || said === '[]' ? JSON.stringify(calls ?? '') : said
-  return { id: typeof id === 'string' && id !== '' ? id : undefined, role, content: text.slice(0, longest) }
+  return { id: typeof id === 'string' && id !== '' ? id : undefined, role, content: text }
 }
 function* messagesIn(value: unknown, depth = 0): Generator<SaidMessage> {
   if (!isRecord(value) || depth > deepest) return
@@ -175,7 +239,7 @@ function* stringsIn(value: unknown, depth = 0): Generator<string> {
 }
 /** What a person said outside of a message. */
 function* saidIn(value: unknown): Generator<SaidMessage> {
-  const content = [...stringsIn(value)].join('\n').slice(0, longest)
+  const content = [...stringsIn(value)].join('\n')
   if (content.trim() !== '') yield { id: undefined, role: 'user', content }
 }
 
@@ -273,6 +337,11 @@ export class Recorder {
   #isDown = false
   /** Characters of messages that wait in memory. */
   #queued = 0
+  /** The registry asked for no call before this time, in milliseconds. */
+  #notBefore = 0
+  /** External ids of authors that were erased, and of those that the registry knows with another email address. */
+  readonly #erasedAuthors = new Set<string>()
+  readonly #withoutEmail = new Set<string>()
 
   constructor(options: RecorderOptions) {
     this.#options = options
@@ -307,13 +376,24 @@ export class Recorder {
   /** The same saver, which records what passes through it. It has exactly the methods of the saver. */
   checkpoints<S extends CheckpointSaver>(saver: S): S {
     const put = (...args: Parameters<CheckpointSaver['put']>) => {
-      const [config, { channel_values: values }] = args
-      return this.#guarded(saver, config, { channels: channelsOf(values), isState: true }, () => saver.put(...args))
+      const [config, { channel_values: values, ts }] = args
+      const said = { channels: channelsOf(values), isState: true, ...(ts !== undefined && { writtenAt: ts }) }
+      return this.#guarded(saver, config, said, () => saver.put(...args))
     }
     const putWrites = (...args: Parameters<CheckpointSaver['putWrites']>) => {
       const [config, writes] = args
       const channels = writes.filter(isWrite)
       return this.#guarded(saver, config, { channels, isState: false }, () => saver.putWrites(...args))
+    }
+    /** Another person may have written what the thread contained before this run. */
+    const loaded = async (id: string, tuple: unknown) => {
+      const { checkpoint } = isRecord(tuple) ? tuple : {}
+      const values = isRecord(checkpoint) ? channelsOf(checkpoint.channel_values) : []
+      const messages = await withIds(id, saidInChannels(values, this.#inputs, true))
+      const thread = this.#threadOf(id)
+      const writtenAt = isRecord(checkpoint) && typeof checkpoint.ts === 'string' ? checkpoint.ts : undefined
+      for (const message of messages)
+        if (!thread.known.has(message.id) && !thread.waiting.has(message.id)) thread.loaded.set(message.id, writtenAt)
     }
     return new Proxy(saver, {
       get(target, name) {
@@ -323,8 +403,12 @@ export class Recorder {
         if (name === 'getTuple') {
           return (config: ThreadConfig) => {
             const thread = threadOf(config)
-            if (thread !== undefined) ofRun?.enterWith(thread)
-            return target.getTuple(config)
+            if (thread === undefined) return target.getTuple(config)
+            ofRun?.enterWith(thread)
+            return target.getTuple(config).then(async (tuple) => {
+              await loaded(thread, tuple)
+              return tuple
+            })
           }
         }
         const member: unknown = Reflect.get(target, name, target)
@@ -368,7 +452,7 @@ export class Recorder {
 
   /**
    * Waits until everything was reported, and what was written of erased threads is deleted.
-   * @throws the last problem if the registry still does not answer
+   * @throws the last problem if the registry still does not answer, or still refuses something
    */
   async settle(): Promise<void> {
     for (const id of [...this.#threads.keys()])
@@ -416,7 +500,11 @@ export class Recorder {
   async #guarded<T>(
     saver: Pick<CheckpointSaver, 'deleteThread' | 'list'>,
     config: ThreadConfig,
-    { channels, isState }: { channels: readonly (readonly [unknown, unknown])[]; isState: boolean },
+    {
+      channels,
+      isState,
+      writtenAt = new Date().toISOString(),
+    }: { channels: readonly (readonly [unknown, unknown])[]; isState: boolean; writtenAt?: string },
     write: () => Promise<T>,
   ): Promise<T> {
     const id = threadOf(config)
@@ -428,20 +516,25 @@ export class Recorder {
       return thread
     }
     const author = this.authorOf(config)
+    const refuseErasedAuthor = () => {
+      if (author && this.#erasedAuthors.has(author.external_id)) throw new ErasedAuthor(id)
+    }
+    refuseErasedAuthor()
     ofSaver()
     // Before the first checkpoint, because a thread that has checkpoints may belong to somebody else.
     await this.#reportOrRefuse(id)
     const written = await write()
     const messages = await withIds(id, saidInChannels(channels, this.#inputs, isState))
     const thread = ofSaver()
-    for (const message of messages) this.#note(thread, message, author)
+    for (const message of messages) this.#note(thread, { ...message, writtenAt }, author)
     // An erasure may have begun and ended during the write.
     await this.#reportOrRefuse(id)
+    refuseErasedAuthor()
     return written
   }
 
-  #note(thread: Thread, message: RecordedMessage, author: ThreadAuthor | undefined): void {
-    const { id, role, content } = message
+  #note(thread: Thread, message: RecordedMessage & { writtenAt: string }, author: ThreadAuthor | undefined): void {
+    const { id, role, content, writtenAt } = message
     const start = content.slice(0, longestStart)
     if (thread.texts.get(id) !== start) {
       // A value may be written before the first message of its thread is noted.
@@ -463,6 +556,7 @@ export class Recorder {
       id,
       role,
       content: fits ? content : undefined,
+      writtenAt: thread.loaded.get(id) ?? writtenAt,
       ...(author && role === 'user' && { author }),
     })
   }
@@ -484,6 +578,10 @@ export class Recorder {
     const made: Thread = {
       conversation: undefined,
       known: new Set(),
+      loaded: new Map(),
+      otherIds: new Map(),
+      refusals: 0,
+      pausedUntil: 0,
       waiting: new Map(),
       pointers: [],
       texts: new Map(),
@@ -534,29 +632,36 @@ export class Recorder {
   }
 
   /**
-   * Reports the thread and what is waiting. A fault of the registry is noted, and reported later; with `throws` it is thrown.
+   * Reports the thread and what is waiting. A fault of the registry is noted, and reported later; if it `insists`, it is thrown, and what was
+   * refused is sent again at once.
    * @throws Erased, Fenced if the thread may not be written
    */
-  #report(id: string, throws = false): Promise<void> {
+  #report(id: string, insists = false): Promise<void> {
     const thread = this.#threads.get(id)
     if (!thread) return Promise.resolve()
     const turn = thread.turn.then(() =>
-      this.#send(id, thread).then(
-        () => {
+      this.#send(id, thread, insists).then(
+        (refusal) => {
           thread.isUnchecked = false
           this.#isDown = false
+          if (refusal === undefined) return
+          this.#retryLater()
+          if (insists) throw refusal
         },
         (error: unknown) => {
-          this.#isDown = error instanceof RegistryUnreachable
+          const isBusy = error instanceof RegistryProblem && error.status === 429
+          if (isBusy) this.#notBefore = Date.now() + 1_000 * (error.retryAfter ?? 0)
+          this.#isDown = isBusy || error instanceof RegistryUnreachable
           if (error instanceof Erased || error instanceof Fenced) {
             for (const message of [...thread.waiting.keys()]) this.#drop(thread, message)
             thread.pointers = []
             throw error
           }
+          if (error instanceof RegistryProblem) this.#pause(thread)
           thread.isUnchecked = true
           this.#options.onProblem?.(error, id)
           this.#retryLater()
-          if (throws) throw error
+          if (insists) throw error
         },
       ),
     )
@@ -564,26 +669,46 @@ export class Recorder {
     return turn
   }
 
-  async #send(id: string, thread: Thread): Promise<void> {
-    const isNew = thread.conversation === undefined
+  /** Twice as long after each refusal, because the calls of a token are limited. */
+  #pause(thread: Thread): void {
+    thread.pausedUntil = Date.now() + this.#retryEvery * Math.min(2 ** thread.refusals, longestPause)
+    thread.refusals++
+  }
+
+  /** Sends what is waiting. Returns the last refusal of a message, which keeps waiting. */
+  async #send(id: string, thread: Thread, insists: boolean): Promise<RegistryProblem | undefined> {
+    let isAnswered = thread.conversation === undefined
     const conversationId = thread.conversation ?? (await this.#register(id))
     thread.conversation = conversationId
     const at = { projectId: this.project, conversationId }
-    if (!isNew && thread.waiting.size + thread.pointers.length === 0) await this.#requireLiving(id, at)
+    const isDue = insists || Date.now() >= thread.pausedUntil
+    let refusal: RegistryProblem | undefined
     let stored: Map<string, string> | undefined
     for (const message of [...thread.waiting.values()]) {
+      if (message.isRefused && !isDue) continue
       if (message.content === undefined) stored ??= await this.#storedTexts(id, thread)
       const content = message.content ?? stored?.get(message.id)
       // The application has deleted it meanwhile.
       if (content === undefined) this.#drop(thread, message.id)
-      else await this.#sendMessage(id, thread, at, { ...message, content })
+      else {
+        isAnswered = true
+        refusal = (await this.#sendMessage(id, thread, at, { message, content, insists })) ?? refusal
+      }
     }
     for (const pointer of [...thread.pointers]) {
-      // A message that was noted meanwhile is sent with the next report, and then its pointers.
+      // A message that was noted meanwhile, or refused, is sent with a later report, and then its pointers.
       if (thread.waiting.has(pointer.source_id)) continue
-      await this.#sendPointer(id, at, pointer)
+      isAnswered = true
+      await this.#sendPointer(id, at, {
+        ...pointer,
+        source_id: thread.otherIds.get(pointer.source_id) ?? pointer.source_id,
+      })
       thread.pointers = thread.pointers.filter((one) => one !== pointer)
     }
+    if (!isAnswered) await this.#requireLiving(id, at)
+    if (refusal) this.#pause(thread)
+    else if (thread.waiting.size === 0) thread.refusals = 0
+    return refusal
   }
 
   /** Texts of the messages in the checkpoints, because the queue was full. */
@@ -601,34 +726,164 @@ export class Recorder {
     return found
   }
 
+  /** Reports a message, in parts if it is long. Returns why the registry does not store it yet: then it keeps waiting. */
   async #sendMessage(
     id: string,
     thread: Thread,
     at: { projectId: string; conversationId: string },
-    message: RecordedMessage,
-  ): Promise<void> {
+    { message, content: text, insists }: { message: WaitingMessage; content: string; insists: boolean },
+  ): Promise<RegistryProblem | undefined> {
+    const { id: ownId, role, writtenAt } = message
+    const isLate = Date.now() - Date.parse(writtenAt) > lateAfter
+    let isFirst = true
+    for (const content of partsOf(storable(text))) {
+      const author = message.isErased ? undefined : message.author
+      const own = isFirst && idForm.test(ownId)
+      const part = {
+        id: own ? ownId : await idOf(id, { id: undefined, role, content }),
+        role,
+        content,
+        ...(isLate && { created_at: writtenAt }),
+        ...(author && { author }),
+      }
+      message.isRefused = true
+      let outcome = await this.#post(id, at, part)
+      const isOfErasedAuthor = 'refusal' in outcome && outcome.refusal instanceof Erased
+      // Somebody else may have written it, and only the recorder of their run knew them. It keeps waiting.
+      if (isOfErasedAuthor && author && !thread.loaded.has(ownId)) {
+        message.isErased = true
+        if (insists) {
+          const { author: _, ...withoutAuthor } = part
+          outcome = await this.#post(id, at, withoutAuthor)
+        }
+      }
+      if ('refusal' in outcome) {
+        this.#options.onProblem?.(outcome.refusal, id)
+        return outcome.refusal
+      }
+      if (message.isErased) await this.#erase(at, outcome.id)
+      if (isFirst && outcome.id !== ownId) thread.otherIds.set(ownId, outcome.id)
+      isFirst = false
+    }
+    thread.known.add(ownId)
+    this.#drop(thread, ownId)
+    return undefined
+  }
+
+  /**
+   * Reports a text. Of all answers, only these do not keep it waiting: it is stored, also under another id, or was erased under this one, so
+   * that the registry knows its words.
+   * @throws what concerns more than this message
+   */
+  async #post(
+    id: string,
+    at: { projectId: string; conversationId: string },
+    message: RecordedMessage & { created_at?: string },
+  ): Promise<Outcome> {
+    const { author, created_at: writtenAt, ...own } = message
+    const email = author && !this.#withoutEmail.has(author.external_id) ? author.email : undefined
+    const { email: _, ...named } = author ?? {}
+    const body = {
+      ...own,
+      ...(writtenAt !== undefined && { created_at: writtenAt }),
+      ...(author && { author: { ...named, external_id: author.external_id, ...(email !== undefined && { email }) } }),
+    }
     try {
       await this.client.post(
         '/api/projects/{projectId}/conversations/{conversationId}/messages',
-        { params: at, body: message },
+        { params: at, body },
         calling,
       )
+      return { id: own.id }
     } catch (error) {
-      if (!(error instanceof NotFound || error instanceof Erased || error instanceof Fenced)) {
-        // A message of this id was reported before.
-        const isKnown = error instanceof IdInUse || error instanceof Conflict
-        if (!isKnown && !isFinal(error)) throw error
-        if (!isKnown) this.#options.onProblem?.(error, id)
-      } else {
-        // The message, its author or the whole conversation: only the conversation decides about the thread.
-        await this.#requireLiving(id, at)
+      if (error instanceof IdInUse) return await this.#postOtherText(id, at, message)
+      if (author && email !== undefined && this.#refusesEmail(error)) {
         this.#options.onProblem?.(error, id)
-        // The author is being erased, and so are their words in the checkpoints.
-        if (error instanceof Fenced) return this.#retryLater()
+        this.#withoutEmail.add(author.external_id)
+        return await this.#post(id, at, message)
       }
+      // The clock of the application is ahead of that of the registry.
+      if (error instanceof Invalid && writtenAt !== undefined && isAbout(error, 'created_at'))
+        return await this.#post(id, at, { ...own, ...(author && { author }) })
+      if (error instanceof Invalid && author?.name !== undefined && isAbout(error, 'name')) {
+        this.#options.onProblem?.(error, id)
+        const { name: __, ...withoutName } = author
+        return await this.#post(id, at, { ...message, author: withoutName })
+      }
+      // The message, its author or the whole conversation: only the conversation decides about the thread.
+      if (error instanceof NotFound || error instanceof Erased || error instanceof Fenced)
+        await this.#requireLiving(id, at)
+      if (error instanceof Erased) return await this.#refusedAsErased(id, message, error)
+      if (!isOfMessage(error)) throw error
+      return { refusal: error }
     }
-    thread.known.add(message.id)
-    this.#drop(thread, message.id)
+  }
+
+  #refusesEmail(error: unknown): boolean {
+    if (error instanceof Invalid) return isAbout(error, 'email')
+    return error instanceof Conflict || error instanceof Forbidden
+  }
+
+  /** The id is in use: for the same text, which was reported before, or for another one, and then this text gets an id of its own. */
+  async #postOtherText(
+    id: string,
+    params: { projectId: string; conversationId: string },
+    message: RecordedMessage,
+  ): Promise<Outcome> {
+    const known = { id: message.id }
+    const ownId = await idOf(id, { ...message, id: undefined })
+    if (ownId === message.id) return known
+    try {
+      const { data } = await this.client.get(
+        '/api/projects/{projectId}/conversations/{conversationId}/messages/{messageId}',
+        { params: { ...params, messageId: message.id } },
+        calling,
+      )
+      if ([data, ...data.former].some(({ content }) => content === message.content)) return known
+    } catch (error) {
+      if (!(error instanceof RegistryProblem) || error.status === 429 || error.status >= 500) throw error
+      const isBeingErased = error instanceof NotFound && error.document.audit_id !== undefined
+      if (error instanceof Restricted || error instanceof Erased || isBeingErased) return known
+    }
+    return await this.#post(id, params, { ...message, id: ownId })
+  }
+
+  /** Whether the author was erased, and not the message: then its id can be used without the author. */
+  async #refusedAsErased(id: string, { id: messageId, author }: RecordedMessage, error: Erased): Promise<Outcome> {
+    if (author && (await this.#isErasedAuthor(author))) {
+      this.#erasedAuthors.add(author.external_id)
+      return { refusal: error }
+    }
+    this.#options.onProblem?.(error, id)
+    return { id: messageId }
+  }
+
+  async #isErasedAuthor({ external_id }: ThreadAuthor): Promise<boolean> {
+    try {
+      await this.client.post(
+        '/api/projects/{projectId}/participants',
+        { params: { projectId: this.project }, body: { external_id } },
+        calling,
+      )
+      return false
+    } catch (error) {
+      if (error instanceof Erased) return true
+      if (error instanceof Restricted || error instanceof Fenced) return false
+      throw error
+    }
+  }
+
+  /** Erases a message of an erased author from everything that contains it. The erasure continues after the answer. */
+  async #erase(params: { projectId: string; conversationId: string }, messageId: string): Promise<void> {
+    try {
+      await this.client.delete(
+        '/api/projects/{projectId}/conversations/{conversationId}/messages/{messageId}',
+        { params: { ...params, messageId } },
+        erasing,
+      )
+    } catch (error) {
+      if (!(error instanceof NotFound || error instanceof Erased || error instanceof Fenced)) throw error
+    }
   }
 
   async #sendPointer(
@@ -645,7 +900,8 @@ export class Recorder {
     } catch (error) {
       if (error instanceof NotFound || error instanceof Erased || error instanceof Fenced)
         await this.#requireLiving(id, at)
-      else if (!isFinal(error)) throw error
+      // A name that the registry cannot store. The words of the value are known.
+      else if (!(error instanceof Invalid)) throw error
       this.#options.onProblem?.(error, id)
     }
   }
@@ -696,7 +952,8 @@ export class Recorder {
 
   #retryLater(): void {
     if (this.#timer !== undefined || this.#isRetrying) return
-    this.#timer = setTimeout(() => void this.#retry(), this.#retryEvery)
+    const wait = Math.max(this.#retryEvery, this.#notBefore - Date.now())
+    this.#timer = setTimeout(() => void this.#retry(), wait)
     // The application may end; the next checkpoint of the thread contains its messages again.
     const timer: unknown = this.#timer
     if (isRecord(timer) && typeof timer.unref === 'function') timer.unref()
@@ -705,9 +962,10 @@ export class Recorder {
   /** One thread after the other, until the registry does not answer again. */
   async #retry(): Promise<void> {
     this.#timer = undefined
+    if (Date.now() < this.#notBefore) return this.#retryLater()
     this.#isRetrying = true
     for (const [id, thread] of [...this.#threads]) {
-      if (!isWaiting(thread)) continue
+      if (!isWaiting(thread) || Date.now() < thread.pausedUntil) continue
       await this.#report(id)
         .catch((error: unknown) => this.#forgetErased(id, error))
         .catch((error: unknown) => this.#options.onProblem?.(error, id))

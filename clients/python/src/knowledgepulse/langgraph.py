@@ -19,6 +19,7 @@ from langgraph.checkpoint.base import (
 from langgraph.store.base import BaseStore, GetOp, Item, MatchCondition, Op, PutOp, Result, SearchOp
 
 from .recorder import (
+    ErasedAuthor,
     ErasedThread,
     Message,
     Recorder,
@@ -29,7 +30,7 @@ from .recorder import (
     thread_of,
 )
 
-__all__ = ["ErasedThread", "Recorder", "ThreadAuthor", "current_thread", "recorded_saver", "recorded_store"]
+__all__ = ["ErasedAuthor", "ErasedThread", "Recorder", "ThreadAuthor", "current_thread", "recorded_saver", "recorded_store"]
 
 _OPTIONAL = ("delete_for_runs", "copy_thread", "prune", "adelete_for_runs", "acopy_thread", "aprune")
 _CONTEXTS = ("__enter__", "__exit__", "__aenter__", "__aexit__")
@@ -74,10 +75,19 @@ class _RecordedSaver(BaseCheckpointSaver[Any]):
         return await self._inner.aget(config)
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        return self._inner.get_tuple(config)
+        found = self._inner.get_tuple(config)
+        self._loaded(config, found)
+        return found
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        return await self._inner.aget_tuple(config)
+        found = await self._inner.aget_tuple(config)
+        self._loaded(config, found)
+        return found
+
+    def _loaded(self, config: RunnableConfig, found: CheckpointTuple | None) -> None:
+        thread = thread_of(config)
+        if thread is not None and found is not None:
+            self._recorder.loaded(thread, self._state_of(config, found.checkpoint), found.checkpoint.get("ts"))
 
     def list(
         self,
@@ -125,7 +135,9 @@ class _RecordedSaver(BaseCheckpointSaver[Any]):
         def write() -> RunnableConfig:
             return self._inner.put(config, checkpoint, metadata, new_versions)
 
-        written: RunnableConfig = self._guarded(config, self._state_of(config, checkpoint), write)
+        written: RunnableConfig = self._guarded(
+            config, self._state_of(config, checkpoint), write, checkpoint.get("ts")
+        )
         return written
 
     def put_writes(
@@ -148,7 +160,7 @@ class _RecordedSaver(BaseCheckpointSaver[Any]):
     ) -> RunnableConfig:
         await self._aadmit(config)
         written = await self._inner.aput(config, checkpoint, metadata, new_versions)
-        await self._anote(config, self._state_of(config, checkpoint))
+        await self._anote(config, self._state_of(config, checkpoint), checkpoint.get("ts"))
         return written
 
     async def aput_writes(
@@ -168,25 +180,36 @@ class _RecordedSaver(BaseCheckpointSaver[Any]):
     def _written(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]]) -> Iterator[Message]:
         return messages_of(thread_of(config) or "", writes, self._recorder.inputs, is_state=False)
 
-    def _guarded(self, config: RunnableConfig, messages: Iterator[Message], write: Callable[[], Any]) -> Any:
+    def _guarded(
+        self,
+        config: RunnableConfig,
+        messages: Iterator[Message],
+        write: Callable[[], Any],
+        written_at: str | None = None,
+    ) -> Any:
         thread = thread_of(config)
         if thread is None:
             return write()
+        self._recorder.refuse_erased_author(thread, config)
         self._recorder.admit(thread, self._forgets(thread))
         written = write()
         # An erasure may have begun and ended during the write.
-        self._recorder.note(thread, messages, config, self._forgets(thread))
+        self._recorder.note(thread, messages, config, self._forgets(thread), written_at)
         return written
 
     async def _aadmit(self, config: RunnableConfig) -> None:
         thread = thread_of(config)
         if thread is not None:
+            self._recorder.refuse_erased_author(thread, config)
             await asyncio.to_thread(self._recorder.admit, thread, self._aforgets(thread))
 
-    async def _anote(self, config: RunnableConfig, messages: Iterator[Message]) -> None:
+    async def _anote(
+        self, config: RunnableConfig, messages: Iterator[Message], written_at: str | None = None
+    ) -> None:
         thread = thread_of(config)
         if thread is not None:
-            await asyncio.to_thread(self._recorder.note, thread, messages, config, self._aforgets(thread))
+            forgets = self._aforgets(thread)
+            await asyncio.to_thread(self._recorder.note, thread, messages, config, forgets, written_at)
 
     def _forgets(self, thread: str) -> dict[str, Callable[[], None]]:
         return {"checkpoints": lambda: self._inner.delete_thread(thread)}

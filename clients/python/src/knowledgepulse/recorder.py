@@ -8,18 +8,32 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import re
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping
 from contextlib import suppress
 from contextvars import copy_context
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
 from typing import Any
 
 from typing_extensions import NotRequired, Self, TypedDict
 
 from .client import KnowledgePulse
-from .problems import Conflict, Erased, Fenced, IdInUse, Invalid, NotFound, RegistryProblem, RegistryUnreachable
+from .problems import (
+    Conflict,
+    Erased,
+    Fenced,
+    Forbidden,
+    IdInUse,
+    Invalid,
+    NotFound,
+    RegistryProblem,
+    RegistryUnreachable,
+    Restricted,
+)
 
 
 class ThreadAuthor(TypedDict):
@@ -38,12 +52,26 @@ class ErasedThread(Exception):
         self.thread = thread
 
 
+class ErasedAuthor(Exception):
+    """The author was erased from the project. What they write is not stored, or deleted from what was stored."""
+
+    def __init__(self, thread: str) -> None:
+        super().__init__("The author was erased, so nothing of them may be stored. Give a new account another external_id.")
+        self.thread = thread
+
+
 @dataclass
 class Message:
     id: str
     role: str
     content: str
     author: ThreadAuthor | None = None
+    # The time of the checkpoint that contains it.
+    written_at: datetime | None = None
+    # The registry refused it. It is sent again after the pause of its thread.
+    is_refused: bool = False
+    # Its author was erased: it is reported as the agent's, and erased from the stores that contain it.
+    is_erased: bool = False
 
 
 @dataclass(frozen=True)
@@ -65,6 +93,13 @@ class _Thread:
     conversation: str | None = None
     # Ids that the registry has.
     known: set[str] = field(default_factory=set)
+    # Ids of messages from before the present run, with the time of their checkpoint.
+    loaded: dict[str, str | None] = field(default_factory=dict)
+    # The ids of messages whose own id belongs to another text.
+    other_ids: dict[str, str] = field(default_factory=dict)
+    # How many reports in sequence were refused, and the time before which what was refused is not sent again.
+    refusals: int = 0
+    paused_until: float = 0.0
     waiting: dict[str, Message] = field(default_factory=dict)
     # Messages and values that contain them, to be reported after the messages.
     pointers: list[tuple[str, Value]] = field(default_factory=list)
@@ -100,8 +135,22 @@ _ROLES = {
     "function": "tool",
 }
 _DEEPEST = 6
-# The registry stores a message of at most this many characters. A longer one is found by its words.
-_LONGEST = 200_000
+# Bytes of UTF-8 in a message of the registry. A longer text is reported in parts.
+_MOST_BYTES = 256 * 1024
+# Characters that two parts have in common, so that each sentence is complete in one of them.
+_OVERLAP = 1_000
+# Characters without a space in a message that is no text, such as an image. They are not reported.
+_ENCODED = re.compile(r"[\w+/=-]{2000,}", re.ASCII)
+# The registry stores no NUL characters and no unpaired surrogates.
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+# The form of an id of a message.
+_ID = re.compile(r"(?!\.+$)[\w.:-]{1,200}", re.ASCII)
+# Seconds after which a report is late, so that it names the time of the checkpoint.
+_LATE = 60.0
+# What was refused is sent again after a pause of at most this many times the time between two attempts.
+_LONGEST_PAUSE = 64
+# Seconds: an erasure answers after at most 10.
+_ERASURE = 30.0
 _TEXTS = 500
 _VALUES = 200
 # A shorter text may be in a value by chance. An erasure still finds it by its words.
@@ -117,9 +166,26 @@ def _contains(value: str, text: str) -> bool:
     return len(said) >= _SHORTEST_TEXT and said in value
 
 
-def _is_final(error: RegistryProblem) -> bool:
-    """Whether a repetition would be refused again: this report cannot be stored, but the following ones can."""
-    return error.status in (413, 422) or error.code == "restricted"
+def _is_of_message(error: RegistryProblem) -> bool:
+    """Whether the registry refuses this message, and may store the following ones."""
+    return error.status == 422 or isinstance(error, (Conflict, Fenced, NotFound, Restricted))
+
+
+def _is_about(error: RegistryProblem, field: str) -> bool:
+    return any(field in issue.get("path", ()) for issue in error.issues)
+
+
+def _parts(text: str) -> Iterator[str]:
+    """The text in parts that the registry stores."""
+    start = 0
+    while True:
+        # Cut within a character, only its first bytes are left out.
+        part = text[start : start + _MOST_BYTES].encode()[:_MOST_BYTES].decode(errors="ignore")
+        yield part
+        end = start + len(part)
+        if end >= len(text):
+            return
+        start = end - _OVERLAP
 
 
 def _derived_id(thread: str, role: str, content: str) -> str:
@@ -134,10 +200,13 @@ def _message_of(value: Any, thread: str | None) -> Message | None:
     role = _ROLES.get(kind) if isinstance(kind, str) else None
     if role is None or content is None:
         return None
-    text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, default=str)
+    text = (
+        content
+        if isinstance(content, str)
+        else _ENCODED.sub("", json.dumps(content, ensure_ascii=False, default=str))
+    )
     if text in ("", "[]"):
         text = json.dumps(get("tool_calls") or "", ensure_ascii=False, default=str)
-    text = text[:_LONGEST]
     if not isinstance(id, str) or not id:
         if thread is None or text in ("", '""'):
             return None
@@ -175,7 +244,7 @@ def _strings_in(value: Any, depth: int = 0) -> Iterator[str]:
 
 def _said(thread: str, value: Any) -> Iterator[Message]:
     """What a person said outside of a message."""
-    text = "\n".join(_strings_in(value))[:_LONGEST]
+    text = "\n".join(_strings_in(value))
     if text.strip():
         yield Message(id=_derived_id(thread, "user", text), role="user", content=text)
 
@@ -214,6 +283,15 @@ def on_this_loop(call: Callable[[], Coroutine[Any, Any, object]]) -> Callable[[]
         asyncio.run_coroutine_threadsafe(call(), loop).result(_DELETION)
 
     return forget
+
+
+def _time_of(text: str | None) -> datetime:
+    """The time of a checkpoint, by default now."""
+    try:
+        found = datetime.fromisoformat(text) if text is not None else None
+    except ValueError:
+        found = None
+    return found if found is not None and found.tzinfo is not None else datetime.now(timezone.utc)
 
 
 def thread_of(config: Mapping[str, Any] | None) -> str | None:
@@ -273,6 +351,11 @@ class Recorder:
         # Then no write waits for the registry, until it answers a retry.
         self._is_down = False
         self._group: str | None = None
+        # The registry asked for no call before this time.
+        self._not_before = 0.0
+        # External ids of authors that were erased, and of those that the registry knows with another email address.
+        self._erased_authors: set[str] = set()
+        self._without_email: set[str] = set()
 
     def __enter__(self) -> Self:
         return self
@@ -308,18 +391,34 @@ class Recorder:
         found.forget.update(forget or {})
         self._report(found)
 
+    def refuse_erased_author(self, thread: str, config: Mapping[str, Any] | None) -> None:
+        """:raises ErasedAuthor: if the author of the run is known to be erased"""
+        if self._erased_authors:
+            author = self.author_of(config)
+            if author is not None and author["external_id"] in self._erased_authors:
+                raise ErasedAuthor(thread)
+
+    def loaded(self, thread: str, messages: Iterable[Message], written_at: str | None) -> None:
+        """Notes what the thread contained before the present run: another person may have written it."""
+        found = self._thread(thread)
+        for message in messages:
+            if message.id not in found.known and message.id not in found.waiting:
+                found.loaded[message.id] = written_at
+
     def note(
         self,
         thread: str,
         messages: Iterable[Message],
         config: Mapping[str, Any] | None = None,
         forget: Mapping[str, Callable[[], None]] | None = None,
+        written_at: str | None = None,
     ) -> None:
-        """Notes messages that were written, and reports them.
+        """Notes messages that were written, and reports them. `written_at` is the time of their checkpoint, by default now.
 
         `forget` is repeated, because the registry may have refused the thread during the write.
 
         :raises ErasedThread: if an erasure began or ended during the write; what was written is deleted
+        :raises ErasedAuthor: if the author of the run was erased; what they wrote is deleted
         """
         found = self._thread(thread)
         found.forget.update(forget or {})
@@ -329,6 +428,7 @@ class Recorder:
             if message.id not in found.known and message.id not in found.waiting:
                 if message.role == "user":
                     message.author = author
+                message.written_at = _time_of(found.loaded.get(message.id) or written_at)
                 found.waiting[message.id] = message
             if found.texts.get(message.id) != message.content:
                 # A value may be written before the first message of its thread is noted.
@@ -346,6 +446,7 @@ class Recorder:
         while len(found.texts) > _TEXTS:
             found.texts.popitem(last=False)
         self._report(found)
+        self.refuse_erased_author(thread, config)
 
     def point(self, thread: str, value: Value, forget: Mapping[str, Callable[[], None]] | None = None) -> None:
         """Notes data of another store that was written, and reports which messages of the thread it contains.
@@ -365,7 +466,7 @@ class Recorder:
     def settle(self) -> None:
         """Waits until everything was reported, and what was written of erased threads is deleted.
 
-        :raises RegistryUnreachable, RegistryProblem: if the registry still does not accept it
+        :raises RegistryUnreachable, RegistryProblem: if the registry still does not answer, or still refuses something
         """
         for thread in list(self._threads.values()):
             try:
@@ -429,13 +530,15 @@ class Recorder:
         self._retry_later()
 
     def _attempt(self, thread: _Thread, insists: bool = False) -> None:
-        """Reports the thread. A fault of the registry is noted, and reported later; if it `insists`, it is raised.
+        """Reports the thread. A fault of the registry is noted, and reported later.
+
+        If it `insists`, the fault is raised, and what was refused is sent again at once.
 
         :raises ErasedThread: if the thread may not be written; what was written of it is deleted
         """
         with thread.turn:
             try:
-                self._send(thread)
+                refusal = self._send(thread, insists)
                 thread.is_unchecked = False
                 self._is_down = False
             except (Erased, Fenced) as error:
@@ -448,12 +551,27 @@ class Recorder:
                     self._forget(thread)
                 raise ErasedThread(thread.id) from error
             except (RegistryProblem, RegistryUnreachable) as error:
-                self._is_down = isinstance(error, RegistryUnreachable)
+                is_busy = isinstance(error, RegistryProblem) and error.status == 429
+                self._is_down = is_busy or isinstance(error, RegistryUnreachable)
+                if isinstance(error, RegistryProblem):
+                    self._pause(thread)
+                    if is_busy:
+                        self._not_before = time.monotonic() + (error.retry_after or 0)
                 thread.is_unchecked = True
                 self._on_problem(error, thread.id)
                 self._retry_later()
                 if insists:
                     raise
+            else:
+                if refusal is not None:
+                    self._retry_later()
+                    if insists:
+                        raise refusal
+
+    def _pause(self, thread: _Thread) -> None:
+        """Twice as long after each refusal, because the calls of a token are limited."""
+        thread.paused_until = time.monotonic() + self._retry_every * min(2**thread.refusals, _LONGEST_PAUSE)
+        thread.refusals += 1
 
     def _forget(self, thread: _Thread) -> None:
         """Deletes what was written of an erased thread. What fails is repeated later."""
@@ -470,24 +588,78 @@ class Recorder:
             with self._lock:
                 self._threads.pop(thread.id, None)
 
-    def _send(self, thread: _Thread) -> None:
-        is_new = thread.conversation is None
+    def _send(self, thread: _Thread, insists: bool) -> RegistryProblem | None:
+        """Sends what is waiting. Returns the last refusal of a message, which keeps waiting."""
+        is_answered = thread.conversation is None
         if thread.conversation is None:
             thread.conversation = self._register(thread.id)
-        if not is_new and not thread.has_reports:
-            self._require_living(thread.id, thread.conversation)
+        is_due = insists or time.monotonic() >= thread.paused_until
+        refusal: RegistryProblem | None = None
         for message in list(thread.waiting.values()):
-            self._send_message(thread, thread.conversation, message)
+            if is_due or not message.is_refused:
+                is_answered = True
+                refusal = self._send_message(thread, thread.conversation, message, insists) or refusal
         for pointer in list(thread.pointers):
-            # A message that was noted meanwhile is sent with the next report, and then its pointers.
-            if pointer[0] not in thread.waiting:
-                self._send_pointer(thread, thread.conversation, *pointer)
+            source, value = pointer
+            # A message that was noted meanwhile, or refused, is sent with a later report, and then its pointers.
+            if source not in thread.waiting:
+                is_answered = True
+                self._send_pointer(thread, thread.conversation, thread.other_ids.get(source, source), value)
                 thread.pointers.remove(pointer)
+        if not is_answered:
+            self._require_living(thread.id, thread.conversation)
+        if refusal is not None:
+            self._pause(thread)
+        elif not thread.waiting:
+            thread.refusals = 0
+        return refusal
 
-    def _send_message(self, thread: _Thread, conversation: str, message: Message) -> None:
+    def _send_message(
+        self, thread: _Thread, conversation: str, message: Message, insists: bool
+    ) -> RegistryProblem | None:
+        """Reports a message, in parts if it is long. Returns why the registry does not store it yet: then it keeps waiting."""
+        message.is_refused = True
+        for at, content in enumerate(_parts(_UNSTORABLE.sub("\ufffd", message.content))):
+            is_own = at == 0 and _ID.fullmatch(message.id) is not None
+            part = replace(
+                message,
+                id=message.id if is_own else _derived_id(thread.id, message.role, content),
+                content=content,
+                author=None if message.is_erased else message.author,
+            )
+            outcome = self._post(thread, conversation, part)
+            # Somebody else may have written what the thread contained before, and only the recorder of their run knew them. It keeps waiting.
+            if isinstance(outcome, Erased) and part.author is not None and message.id not in thread.loaded:
+                message.is_erased = True
+                if insists:
+                    outcome = self._post(thread, conversation, replace(part, author=None))
+            if isinstance(outcome, RegistryProblem):
+                self._on_problem(outcome, thread.id)
+                return outcome
+            if message.is_erased:
+                self._erase(conversation, outcome)
+            if at == 0 and outcome != message.id:
+                thread.other_ids[message.id] = outcome
+        thread.known.add(message.id)
+        thread.waiting.pop(message.id, None)
+        return None
+
+    def _post(self, thread: _Thread, conversation: str, message: Message) -> str | RegistryProblem:
+        """Reports a text. Returns the id under which the registry knows it, or why it is not stored yet.
+
+        Of all answers, only these do not keep it waiting: it is stored, also under another id, or was erased under this one, so that the
+        registry knows its words.
+
+        :raises RegistryProblem, RegistryUnreachable: what concerns more than this message
+        """
         body: Any = {"id": message.id, "role": message.role, "content": message.content}
-        if message.author is not None:
-            body["author"] = message.author
+        written_at, author = message.written_at, message.author
+        is_late = written_at is not None and (datetime.now(timezone.utc) - written_at).total_seconds() > _LATE
+        if is_late and written_at is not None:
+            body["created_at"] = written_at.astimezone(timezone.utc).isoformat(timespec="milliseconds")[:23] + "Z"
+        has_email = author is not None and "email" in author and author["external_id"] not in self._without_email
+        if author is not None:
+            body["author"] = {name: value for name, value in author.items() if name != "email" or has_email}
         try:
             self.client.post(
                 "/api/projects/{projectId}/conversations/{conversationId}/messages",
@@ -496,22 +668,87 @@ class Recorder:
                 timeout=_CALL,
                 retries=0,
             )
-        except (NotFound, Erased, Fenced) as error:
-            # The message, its author or the whole conversation: only the conversation decides about the thread.
-            self._require_living(thread.id, conversation)
-            self._on_problem(error, thread.id)
-            if isinstance(error, Fenced):
-                # The author is being erased, and so are their words in the checkpoints.
-                self._retry_later()
-                return
-        except (IdInUse, Conflict):
-            pass  # A message of this id was reported before.
+            return message.id
+        except IdInUse:
+            return self._post_other_text(thread, conversation, message)
         except RegistryProblem as error:
-            if not _is_final(error):
+            if author is not None and has_email and self._refuses_email(error):
+                self._on_problem(error, thread.id)
+                self._without_email.add(author["external_id"])
+                return self._post(thread, conversation, message)
+            # The clock of the application is ahead of that of the registry.
+            if isinstance(error, Invalid) and is_late and _is_about(error, "created_at"):
+                return self._post(thread, conversation, replace(message, written_at=None))
+            if isinstance(error, Invalid) and author is not None and "name" in author and _is_about(error, "name"):
+                self._on_problem(error, thread.id)
+                nameless: Any = {name: value for name, value in author.items() if name != "name"}
+                return self._post(thread, conversation, replace(message, author=nameless))
+            # The message, its author or the whole conversation: only the conversation decides about the thread.
+            if isinstance(error, (NotFound, Erased, Fenced)):
+                self._require_living(thread.id, conversation)
+            if isinstance(error, Erased):
+                # If the author was erased, and not the message, its id can be used without the author.
+                if author is not None and self._is_erased_author(author):
+                    self._erased_authors.add(author["external_id"])
+                    return error
+                self._on_problem(error, thread.id)
+                return message.id
+            if not _is_of_message(error):
                 raise
-            self._on_problem(error, thread.id)
-        thread.known.add(message.id)
-        thread.waiting.pop(message.id, None)
+            return error
+
+    @staticmethod
+    def _refuses_email(error: RegistryProblem) -> bool:
+        if isinstance(error, Invalid):
+            return _is_about(error, "email")
+        return isinstance(error, (Conflict, Forbidden))
+
+    def _post_other_text(self, thread: _Thread, conversation: str, message: Message) -> str | RegistryProblem:
+        """The id is in use: for the same text, which was reported before, or for another one, and then this text gets an id of its own."""
+        own_id = _derived_id(thread.id, message.role, message.content)
+        if own_id == message.id:
+            return message.id
+        try:
+            found = self.client.get(
+                "/api/projects/{projectId}/conversations/{conversationId}/messages/{messageId}",
+                params={"projectId": self.project, "conversationId": conversation, "messageId": message.id},
+                timeout=_CALL,
+                retries=0,
+            )["data"]
+            if message.content in (found["content"], *(one["content"] for one in found["former"])):
+                return message.id
+        except RegistryProblem as error:
+            if error.status == 429 or error.status >= 500:
+                raise
+            is_being_erased = isinstance(error, NotFound) and "audit_id" in error.document
+            if isinstance(error, (Restricted, Erased)) or is_being_erased:
+                return message.id
+        return self._post(thread, conversation, replace(message, id=own_id))
+
+    def _is_erased_author(self, author: ThreadAuthor) -> bool:
+        try:
+            self.client.post(
+                "/api/projects/{projectId}/participants",
+                params={"projectId": self.project},
+                body={"external_id": author["external_id"]},
+                timeout=_CALL,
+                retries=0,
+            )
+        except Erased:
+            return True
+        except (Restricted, Fenced):
+            pass
+        return False
+
+    def _erase(self, conversation: str, message: str) -> None:
+        """Erases a message of an erased author from everything that contains it. The erasure continues after the answer."""
+        with suppress(NotFound, Erased, Fenced):
+            self.client.delete(
+                "/api/projects/{projectId}/conversations/{conversationId}/messages/{messageId}",
+                params={"projectId": self.project, "conversationId": conversation, "messageId": message},
+                timeout=_ERASURE,
+                retries=0,
+            )
 
     def _send_pointer(self, thread: _Thread, conversation: str, source: str, value: Value) -> None:
         entry: Any = {"source_id": source, "store": value.store, "ref": value.ref}
@@ -525,12 +762,11 @@ class Recorder:
                 timeout=_CALL,
                 retries=0,
             )
-        except (NotFound, Fenced) as error:
+        except (NotFound, Erased, Fenced) as error:
             self._require_living(thread.id, conversation)
             self._on_problem(error, thread.id)
-        except RegistryProblem as error:
-            if not _is_final(error):
-                raise
+        except Invalid as error:
+            # A name that the registry cannot store. The words of the value are known.
             self._on_problem(error, thread.id)
 
     def _register(self, thread: str) -> str:
@@ -583,7 +819,8 @@ class Recorder:
         with self._lock:
             if self._timer is not None or self._is_retrying:
                 return
-            self._timer = threading.Timer(self._retry_every, self._retry)
+            wait = max(self._retry_every, self._not_before - time.monotonic())
+            self._timer = threading.Timer(wait, self._retry)
             # The application may end; the next checkpoint of the thread contains its messages again.
             self._timer.daemon = True
             self._timer.start()
@@ -595,7 +832,9 @@ class Recorder:
             self._is_retrying = True
         try:
             for thread in list(self._threads.values()):
-                if thread.is_waiting:
+                if time.monotonic() < self._not_before:
+                    break
+                if thread.is_waiting and time.monotonic() >= thread.paused_until:
                     # Of a thread that was erased meanwhile, what was written is deleted.
                     with suppress(ErasedThread):
                         self._attempt(thread)

@@ -181,7 +181,8 @@ export const reportedPointersOf = (
   provenance.map((entry, index) => ({ ...entry, source: id, kind: 'message', path: ['provenance', index] }))
 
 /**
- * Stores a message with its author and pointers, in a project to which the actor may write.
+ * Stores a message with its author and pointers, in a project to which the actor may write. With `onlyStores`, also of a participant whose
+ * processing is restricted: the application has their words anyway, and an erasure finds only what was stored (GDPR art. 18(2)).
  * @throws {Problem} `not_found`, `invalid`, `erased`, `id_in_use`, `conflict` while a region is not available here, and those of its author
  * and pointers
  */
@@ -191,6 +192,7 @@ export async function makeMessage(
   project: SeenProject,
   conversation: string,
   body: NewMessage,
+  options: { onlyStores?: boolean } = {},
 ): Promise<{ id: string; author: RowAuthor }> {
   const { tx, actor, now } = ctx
   const { role, content, created_at: at = now } = body
@@ -199,7 +201,7 @@ export async function makeMessage(
   for (const { region } of [project, found]) requireStorable(ports.regions, region, 'conflict')
   if (at > now) throw invalid(['created_at'], 'is in the future')
   const id = await newStoredId(tx, 'message', { projectId: project.id, chosen: body.id })
-  const author = await authorFor(ports, ctx, project.id, body.author)
+  const author = await authorFor(ports, ctx, project.id, body.author, options)
   const row = { id, project: project.id, conversation, role, content, writtenBy: author.writtenBy, at, now }
   if ((await insertMessage(tx, { ...row, authorKind: author.kind, authorId: author.id })) === 0) throw projectIdInUse()
   const reported = reportedPointersOf(id, body)
@@ -300,9 +302,10 @@ const create = (ports: MessagePorts) =>
       const { tx, actor, now } = ctx
       const project = await writableProject(tx, projectReaderOf(ctx), params.projectId)
       const { projectId, conversationId } = await storedPath(tx, params)
-      const { id, author } = await makeMessage(ports, ctx, project, conversationId, body)
+      const { id, author } = await makeMessage(ports, ctx, project, conversationId, body, { onlyStores: true })
       await tx.conversation.update({ where: { id: conversationId }, data: { updatedAt: now } })
-      const row = await readMessageRow(tx, actor, { projectId, conversationId, messageId: id })
+      const [row] = await messageInConversation(tx, { projectId, conversationId, messageId: id })
+      if (!row) throw noMessage()
       return {
         body: { data: messageView(actor, row) },
         resourceId: id,

@@ -161,6 +161,7 @@ function requireAddress(row: Pick<ParticipantRow, 'email'>, email: string | unde
 /**
  * The participant of a project with this `external_id`, created at first use. A given name replaces the stored one. The email address
  * cannot be changed here, because its owner can claim the participation. See {@link isEvidence} for an address that is added.
+ * A participant whose processing is restricted is only returned if the caller `onlyStores`, and does not change.
  * @throws {Problem} `fenced` while the participant is being erased, `erased` afterwards, `restricted` while the processing of their data is
  * restricted, `conflict` if another email address is stored, `forbidden` if it adds the address of the agent's owner to a known participant
  */
@@ -169,6 +170,7 @@ export async function participantFor(
   { tx, actor, now }: { tx: Transaction; actor: Reporter; now: Date },
   projectId: string,
   { external_id, name, email }: Author,
+  { onlyStores = false } = {},
 ): Promise<string> {
   const named = { project: projectId, externalId: external_id }
   let row = await participantNamed(tx, named)
@@ -188,8 +190,9 @@ export async function participantFor(
       'fenced',
       'This participant is being erased, so agents cannot write on their behalf. Nothing was stored.',
     )
-  if (row.is_restricted) throw isRestricted()
+  if (row.is_restricted && !onlyStores) throw isRestricted()
   requireAddress(row, email)
+  if (row.is_restricted) return row.id
   const isNewName = name !== undefined && name !== row.name
   const isNewEmail = email !== undefined && row.email === null
   if (isNewEmail) {
@@ -221,6 +224,7 @@ export async function authorFor(
   ctx: { tx: Transaction; actor: Actor; now: Date },
   projectId: string,
   author: Author | undefined,
+  options: { onlyStores?: boolean } = {},
 ): Promise<RowAuthor> {
   const writer = writerOf(ctx.actor)
   if (author === undefined) return { ...writer, writtenBy: null }
@@ -229,6 +233,6 @@ export async function authorFor(
       'forbidden',
       'Only an agent can write on behalf of a participant. Omit `author`, or use the token of an agent. Nothing was stored.',
     )
-  const id = await participantFor(ports, ctx, projectId, author)
+  const id = await participantFor(ports, ctx, projectId, author, options)
   return { kind: 'participant', id, writtenBy: writer.id }
 }

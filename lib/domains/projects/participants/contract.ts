@@ -20,7 +20,7 @@ export const ParticipantView = z
     claimed_at: when.nullable(),
     restricted_at: when.nullable().meta({
       description:
-        'Since when the processing of their data is restricted: agents can neither read it nor write on their behalf',
+        'Since when the processing of their data is restricted: agents cannot read it, and messages are only stored',
     }),
     restricted_for: z.array(z.enum(restrictionReasons)).meta({
       description: 'Why, except for a restriction of the account that claimed the participation',

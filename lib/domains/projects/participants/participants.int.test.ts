@@ -712,7 +712,7 @@ describe('the restriction of a participant', () => {
   const all = { states: [200], messages: 2, newest: 2, documents: 1, isExported: true }
   const none = { states: [403], messages: 1, newest: 1, documents: 0, isExported: false }
 
-  it('hides the participant’s messages from agents and blocks writes on their behalf, until it is lifted', async () => {
+  it('hides the participant’s messages from agents, and only stores what agents add on their behalf, until it is lifted', async () => {
     const given = await spoken()
     const { on, first, id } = given
     expect(await served(given, on.agent)).toEqual(all)
@@ -725,15 +725,30 @@ describe('the restriction of a participant', () => {
     expect(await served(given, on.agent)).toEqual(none)
     expect(await served(given, on.owner)).toEqual(all)
     const author = { external_id: 'p' }
+    const added = { role: 'user', content: 'More words of Pat.', author: { ...author, name: 'Other' } }
+    const key = { 'Idempotency-Key': 'restricted' }
+    const add = () =>
+      test.fetch('POST', `${first.conversation.path}/messages`, { ...on.agent, body: added, headers: key })
+    const more = await add()
+    expect([more.status, more.json.data.content]).toEqual([201, added.content])
+    expect([(await add()).json.code, (await participantOf(on, 'p')).name]).toEqual(['restricted', 'Pat'])
+    expect(await served(given, on.agent)).toEqual(none)
+    expect(await served(given, on.owner)).toEqual({ ...all, messages: 3, newest: 3 })
     const writes: [string, string, object][] = [
-      ['POST', `${first.conversation.path}/messages`, { role: 'user', content: 'More.', author }],
+      ['GET', `${first.conversation.path}/messages/${more.json.data.id}`, {}],
       ['PATCH', first.path, { content: 'Other words.' }],
       ['POST', `${on.path}/participants`, { ...author, name: 'Other' }],
     ]
     for (const [method, path, body] of writes) {
-      const { status, json } = await test.fetch(method, path, { ...on.agent, body })
+      const { status, json } = await test.fetch(method, path, { ...on.agent, ...(method !== 'GET' && { body }) })
       expect([status, json.code], path).toEqual([403, 'restricted'])
     }
+    const refused = await test.fetch('POST', `${on.path}/documents?name=e.txt&author=p`, {
+      ...on.agent,
+      body: 'More words.',
+      headers: { 'Content-Type': 'text/plain' },
+    })
+    expect(refused.json.code).toBe('restricted')
     const line = JSON.stringify({ type: 'participant', ...author })
     const imported = await test.fetch('POST', `${on.path}/import`, {
       ...on.agent,
@@ -741,7 +756,7 @@ describe('the restriction of a participant', () => {
       headers: { 'Content-Type': 'application/x-ndjson' },
     })
     expect(imported.json.data.faults).toMatchObject([{ line: 1, code: 'restricted' }])
-    expect(await test.db.prisma.message.count({ where: { projectId: on.id } })).toBe(2)
+    expect(await test.db.prisma.message.count({ where: { projectId: on.id } })).toBe(3)
     // Exports and erasure still work.
     expect((await test.fetch('GET', `${on.path}/participants/${id}/export`, on.owner)).text).toContain('Words of Pat.')
 
@@ -756,7 +771,7 @@ describe('the restriction of a participant', () => {
     expect((await lift(on, id, stage.admin)).json.code).toBe('step_up_required')
     await passwordEntered(test, stage.admin)
     expect((await lift(on, id, stage.admin)).status).toBe(200)
-    expect(await served(given, on.agent)).toEqual(all)
+    expect(await served(given, on.agent)).toEqual({ ...all, messages: 3, newest: 3 })
   }, 60_000)
 
   it('the restriction after a participant’s objection ends when an admin refuses the objection, and remains when the admin upholds it', async () => {

@@ -22,7 +22,7 @@ export const restrictedReader = ({ kind, id }: Pick<Actor, 'kind' | 'id'>): stri
 export const isRestricted = (): Problem =>
   new Problem(
     'restricted',
-    'The processing of this author’s data is restricted, so agents can neither read it nor write on the author’s behalf. Members can still read it with their own account, and it can be exported and erased.',
+    'The processing of this author’s data is restricted, so agents can neither read nor change it. Members can still read it with their own account, and it can be exported and erased.',
   )
 
 /** Rejects an agent's access to data of a restricted author. @throws {Problem} `restricted` */

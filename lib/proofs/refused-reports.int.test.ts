@@ -1,0 +1,367 @@
+// What the recorders of clients/ do with each refusal of a registry, in real applications on LangGraph.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { AIMessage, HumanMessage } from '@langchain/core/messages'
+import { MessagesAnnotation, START, StateGraph } from '@langchain/langgraph'
+import { type BaseCheckpointSaver, emptyCheckpoint, MemorySaver } from '@langchain/langgraph-checkpoint'
+import { PostgresSaver } from '@langchain/langgraph-checkpoint-postgres'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { builtPython, builtTypeScript } from '#lib/testing/client-packages.ts'
+import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
+import { locationsOf, rowsOf } from '#lib/testing/everything.ts'
+import { drain } from '#lib/testing/jobs.ts'
+import { issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
+import { type PythonProgram, pythonProgram } from '#lib/testing/python.ts'
+import { isInstalled } from '#lib/testing/services/installed.ts'
+
+const timeout = 300_000
+interface Settings {
+  url: string
+  token: string
+  project: string
+  checkpoints: string
+}
+interface Said {
+  process: string
+  saver: 'memory' | 'postgres'
+  thread: string
+  person: { external_id: string; name?: string; email?: string }
+  text: string
+  id?: string
+}
+/** Each process has one recorder. Errors are returned by their names. */
+interface Application {
+  start(settings: Settings): Promise<void>
+  say(said: Said): Promise<string>
+  put(written: { process: string; thread: string; text: string; ts: string }): Promise<void>
+  settle(process: string): Promise<string>
+  problems(): Promise<string[]>
+  stop(): Promise<void>
+}
+const nameOf = (error: unknown): string => (error instanceof Error ? error.name : String(error))
+
+function typeScriptApplication(): Application {
+  const folder = mkdtempSync(join(tmpdir(), 'kp-refused-'))
+  const problems: string[] = []
+  // The built modules: the compiler of this repository does not know them.
+  const recorders = new Map<string, ReturnType<typeof JSON.parse>>()
+  let recorderOf: (process: string) => ReturnType<typeof JSON.parse>
+  let stored: PostgresSaver
+  const memory = new MemorySaver()
+  return {
+    async start({ url, token, project, checkpoints }) {
+      const { load } = await builtTypeScript(folder)
+      const client: ReturnType<typeof JSON.parse> = await load('index.js')
+      const langgraph: ReturnType<typeof JSON.parse> = await load('langgraph.js')
+      stored = PostgresSaver.fromConnString(checkpoints)
+      await stored.setup()
+      recorderOf = (process) => {
+        const made =
+          recorders.get(process) ??
+          new langgraph.Recorder({
+            client: new client.KnowledgePulse({ url, token }),
+            project,
+            author: ({ configurable }: { configurable: { person?: object } }) => configurable.person,
+            onProblem: (error: unknown) => void problems.push(nameOf(error)),
+            retryEvery: 50,
+            patience: 60_000,
+          })
+        recorders.set(process, made)
+        return made
+      }
+    },
+    async say({ process, saver, thread, person, text, id }) {
+      const checkpointer: BaseCheckpointSaver = recorderOf(process).checkpoints(saver === 'memory' ? memory : stored)
+      const graph = new StateGraph(MessagesAnnotation)
+        .addNode('answer', () => ({ messages: [new AIMessage('Thank you.')] }))
+        .addEdge(START, 'answer')
+        .compile({ checkpointer })
+      const messages = [new HumanMessage({ content: text, ...(id !== undefined && { id }) })]
+      return graph.invoke({ messages }, { configurable: { thread_id: thread, person } }).then(() => '', nameOf)
+    },
+    async put({ process, thread, text, ts }) {
+      const messages = [new HumanMessage({ id: 'late', content: text })]
+      const checkpoint = { ...emptyCheckpoint(), ts, channel_values: { messages } }
+      const config = { configurable: { thread_id: thread, checkpoint_ns: '' } }
+      await recorderOf(process).checkpoints(memory).put(config, checkpoint, { source: 'input', step: 0, parents: {} })
+    },
+    settle: (process) =>
+      recorderOf(process)
+        .settle()
+        .then(() => '', nameOf),
+    problems: async () => problems.splice(0),
+    async stop() {
+      for (const recorder of recorders.values()) await recorder.close()
+      await stored?.end()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+function pythonApplication(): Application {
+  const folder = mkdtempSync(join(tmpdir(), 'kp-refused-'))
+  let python: PythonProgram
+  return {
+    async start(settings) {
+      python = pythonProgram('refused_reports.py', { PYTHONPATH: await builtPython(folder) })
+      await python.call('start', { ...settings }, z.null())
+    },
+    say: (said) => python.call('say', { ...said }, z.string()),
+    put: async (written) => void (await python.call('put', written, z.null())),
+    settle: (process) => python.call('settle', { process }, z.string()),
+    problems: () => python.call('found_problems', {}, z.array(z.string())),
+    async stop() {
+      await python?.call('close', {}, z.null())
+      await python?.close()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+describe.skipIf(!isInstalled('openapi') || !isInstalled('python')).each([
+  ['TypeScript', typeScriptApplication],
+  ['Python', pythonApplication],
+])('a refused report of the recorder in %s', (language, made) => {
+  const application = made()
+  let registry: TestApp
+  let threads: TestDatabase
+  let admin: Person
+  let project: string
+  let proxy: Server
+  /** The answers to the next reports of messages, before they reach the registry; the last one repeats if it `isForever`. */
+  let refusals: { status: number; code: string; isForever?: boolean }[] = []
+  let reports = 0
+
+  beforeAll(async () => {
+    threads = await testDatabase()
+    registry = await testApp({ KP_CHECKPOINTS_URL: threads.ownerUrl })
+    admin = await signedIn(registry, 'admin')
+    const { token } = await issuedAgent(registry, ['read', 'write'], { tier: 'enterprise', owner: admin })
+    const { json } = await registry.fetch('POST', '/api/projects', { token, body: { name: 'Support' } })
+    project = json.data.id
+    proxy = createServer(async (request, response) => {
+      const chunks: Buffer[] = []
+      for await (const chunk of request) chunks.push(chunk)
+      const { method = 'GET', url = '/', headers } = request
+      const isReport = method === 'POST' && url.endsWith('/messages')
+      if (isReport) reports++
+      const [refusal] = isReport ? refusals : []
+      if (refusal) {
+        if (!refusal.isForever) refusals.shift()
+        const { status, code } = refusal
+        response.writeHead(status, { 'Content-Type': 'application/problem+json' })
+        return void response.end(JSON.stringify({ title: code, status, code }))
+      }
+      const names = ['authorization', 'content-type', 'idempotency-key']
+      const sent = Object.fromEntries(names.flatMap((name) => (headers[name] ? [[name, String(headers[name])]] : [])))
+      const body = chunks.length > 0 ? { body: Buffer.concat(chunks) } : {}
+      const answer = await fetch(registry.url + url, { method, headers: sent, ...body })
+      response.writeHead(answer.status, Object.fromEntries(answer.headers))
+      response.end(await answer.text())
+    })
+    await new Promise<void>((listening) => proxy.listen(0, '127.0.0.1', listening))
+    const address = proxy.address()
+    const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`
+    await application.start({ url, token, project, checkpoints: threads.ownerUrl })
+  }, timeout)
+  afterAll(async () => {
+    refusals = []
+    await application.stop()
+    proxy?.close()
+    await registry?.close()
+    await threads?.drop()
+  }, timeout)
+
+  const ida = { external_id: 'ida', name: 'Ida Beispiel' }
+  const otto = { external_id: 'otto', name: 'Otto Muster' }
+  const messagesOf = async (thread: string) => {
+    const path = `/api/projects/${project}/conversations/${thread}/messages?limit=100`
+    const { json } = await registry.fetch('GET', path, { cookie: admin.cookie })
+    const Listed = z.object({ role: z.string(), content: z.string(), created_at: z.string() })
+    return z.object({ data: z.array(Listed) }).parse(json).data
+  }
+  const saidIn = async (thread: string) =>
+    (await messagesOf(thread)).filter(({ role }) => role === 'user').map(({ content }) => content)
+  const eraseAuthor = async ({ external_id }: { external_id: string }) => {
+    const participants = `/api/projects/${project}/participants`
+    const { json } = await registry.fetch('GET', `${participants}?external_id=${external_id}`, admin)
+    const { status } = await registry.fetch('POST', `${participants}/${json.data[0].id}/requests`, {
+      cookie: admin.cookie,
+      body: { kinds: ['erasure'], grace: 'now' },
+    })
+    expect(status).toBe(201)
+    await drain(registry, { mayFail: true, except: ['privacy.clock'] })
+  }
+  const storedPlaces = async (text: string) => locationsOf(await rowsOf(threads.ownerUrl), text)
+
+  it.each([
+    ['Restricted', 403, 'restricted'],
+    ['Conflict', 409, 'conflict'],
+    ['QuotaExceeded', 413, 'quota_exceeded'],
+    ['TooLarge', 413, 'too_large'],
+    ['Invalid', 422, 'invalid'],
+    ['RateLimited', 429, 'rate_limited'],
+    ['Internal', 500, 'internal'],
+    ['Unavailable', 503, 'unavailable'],
+    ['TokenInvalid', 401, 'token_invalid'],
+    ['WrongState', 409, 'wrong_state'],
+  ])(
+    'waits after %s, tells the application, and is sent again',
+    async (name, status, code) => {
+      const thread = `${project}-waits-${code}`
+      const text = `Please repeat the words of ${code}.`
+      await application.problems()
+      refusals = Array.from({ length: 3 }, () => ({ status, code }))
+      expect(await application.say({ process: 'waits', saver: 'memory', thread, person: ida, text })).toBe('')
+      expect(await application.problems()).toContain(name)
+      await expect.poll(() => saidIn(thread), { timeout: 20_000 }).toEqual([text])
+      await expect.poll(async () => (await messagesOf(thread)).length, { timeout: 20_000 }).toBe(2)
+      expect(refusals).toEqual([])
+      expect(await application.settle('waits')).toBe('')
+    },
+    60_000,
+  )
+
+  it('keeps a refused message until the registry accepts it, also after a restart', async () => {
+    const thread = `${project}-restart`
+    const [first, second] = ['The first words before the restart.', 'The second words after it.']
+    refusals = [{ status: 413, code: 'quota_exceeded', isForever: true }]
+    await application.say({ process: 'before', saver: 'memory', thread, person: ida, text: first })
+    expect(await application.settle('before')).toBe('QuotaExceeded')
+    expect(await saidIn(thread)).toEqual([])
+    refusals = []
+    await application.say({ process: 'after', saver: 'memory', thread, person: ida, text: second })
+    expect(await application.settle('after')).toBe('')
+    expect((await saidIn(thread)).sort()).toEqual([first, second])
+  }, 60_000)
+
+  it('is sent without the email address when the registry knows another one', async () => {
+    const thread = `${project}-email`
+    const [first, second, third] = ['Words with the old address.', 'Words with the new address.', 'More of them.']
+    const person = { external_id: 'moved', name: 'Maja Umzug' }
+    const say = (text: string, email: string) =>
+      application.say({ process: 'email', saver: 'memory', thread, person: { ...person, email }, text })
+    await say(first, 'old@example.org')
+    await application.problems()
+    await say(second, 'new@example.org')
+    await say(third, 'new@example.org')
+    expect(await application.problems()).toEqual(['Conflict'])
+    expect(await saidIn(thread)).toEqual([first, second, third])
+  }, 60_000)
+
+  it('is stored at once for a participant whose processing is restricted', async () => {
+    const thread = `${project}-restricted`
+    const person = { external_id: 'restricted', name: 'Rita Ruhig' }
+    await application.say({ process: 'restricted', saver: 'memory', thread, person, text: 'Before the restriction.' })
+    const participants = `/api/projects/${project}/participants`
+    const { json } = await registry.fetch('GET', `${participants}?external_id=restricted`, admin)
+    const body = { kinds: ['restriction'] }
+    await registry.fetch('POST', `${participants}/${json.data[0].id}/requests`, { cookie: admin.cookie, body })
+    await application.problems()
+    await application.say({ process: 'restricted', saver: 'memory', thread, person, text: 'During the restriction.' })
+    // A restarted process reports both again.
+    await application.say({ process: 'restricted-2', saver: 'memory', thread, person, text: 'And still during it.' })
+    expect(await application.problems()).toEqual([])
+    expect((await saidIn(thread)).sort()).toEqual([
+      'And still during it.',
+      'Before the restriction.',
+      'During the restriction.',
+    ])
+  }, 60_000)
+
+  it('gets another id when its id belongs to another text or conversation, and none when it was reported before', async () => {
+    const threadOf = (n: number) => `${project}-same-${n}`
+    const say = (process: string, n: number, text: string) =>
+      application.say({ process, saver: 'memory', thread: threadOf(n), person: ida, text, id: `${project}-1` })
+    await say('ids', 1, 'The first text of this id.')
+    await say('ids', 2, 'The second text of this id.')
+    await say('ids-2', 1, 'The first text of this id.')
+    await say('ids-3', 1, 'The changed text of this id.')
+    expect(await saidIn(threadOf(1))).toEqual(['The first text of this id.', 'The changed text of this id.'])
+    expect(await saidIn(threadOf(2))).toEqual(['The second text of this id.'])
+  }, 60_000)
+
+  it('is sent in parts that overlap when it is longer than a message, and without NUL characters', async () => {
+    const thread = `${project}-long`
+    const signs = Array.from({ length: 120_000 }, (_, n) => String.fromCodePoint(0x4e00 + (n % 5_000)))
+    const long = `${signs.join('')}😀${'x'.repeat(10)}\0End.`
+    await application.problems()
+    await application.say({ process: 'long', saver: 'memory', thread, person: ida, text: long })
+    expect(await application.problems()).toEqual([])
+    const parts = await saidIn(thread)
+    expect(parts.length).toBe(2)
+    for (const part of parts) expect(Buffer.byteLength(part)).toBeLessThanOrEqual(256 * 1024)
+    expect(`${parts[0]}${parts[1]?.slice(1_000)}`).toBe(long.replace('\0', '\uFFFD'))
+    // A restarted process reports nothing twice.
+    await application.say({ process: 'long-2', saver: 'memory', thread, person: ida, text: 'Short.' })
+    expect((await saidIn(thread)).length).toBe(3)
+  }, 60_000)
+
+  it('has the time of its checkpoint when it is sent late', async () => {
+    const thread = `${project}-late`
+    const ts = '2026-03-01T10:20:30.456Z'
+    const given = language === 'Python' ? ts.replace('Z', '+00:00') : ts
+    await application.put({ process: 'late', thread, text: 'Said long ago.', ts: given })
+    expect(await application.settle('late')).toBe('')
+    expect(await messagesOf(thread)).toEqual([{ role: 'user', content: 'Said long ago.', created_at: ts }])
+  })
+
+  it(
+    'ends the run of an erased author, erases what they wrote, and keeps what others wrote',
+    async () => {
+      const thread = `${project}-erased`
+      const vera = { external_id: 'vera', name: 'Vera Vergessen' }
+      const [old, his, late] = [
+        'Vera asks for a quiet room above the garden in the second week of May.',
+        'Otto wants the invoice of the blue bicycles before the end of this month.',
+        'Vera returns later and asks whether the green boat can carry nine guests.',
+      ]
+      const say = (person: typeof vera, text: string) =>
+        application.say({ process: 'erased', saver: 'postgres', thread, person, text })
+      expect([await say(vera, old), await say(otto, his)]).toEqual(['', ''])
+      await eraseAuthor(vera)
+      expect(await storedPlaces(old)).toEqual([])
+      expect((await storedPlaces(his)).length).toBeGreaterThan(0)
+      expect(await say(vera, late)).toBe('ErasedAuthor')
+      expect((await storedPlaces(late)).length).toBeGreaterThan(0)
+      expect(await application.settle('erased')).toBe('')
+      await drain(registry, { mayFail: true, except: ['privacy.clock'] })
+      expect(await storedPlaces(late)).toEqual([])
+      expect((await storedPlaces(his)).length).toBeGreaterThan(0)
+      const before = reports
+      expect(await say(vera, late)).toBe('ErasedAuthor')
+      expect([reports, await storedPlaces(late)]).toEqual([before, []])
+      expect(await say(otto, 'Otto is still here.')).toBe('')
+      expect(await saidIn(thread)).toEqual([his, 'Otto is still here.'])
+    },
+    timeout,
+  )
+
+  it(
+    'erases nothing that an earlier run of somebody else may have written',
+    async () => {
+      const thread = `${project}-others`
+      const lena = { external_id: 'lena', name: 'Lena Leise' }
+      const his = 'Otto asks for seven yellow umbrellas and a tent beside the northern lake.'
+      const first = 'Lena orders the same tent.'
+      await application.say({ process: 'others', saver: 'postgres', thread: `${thread}-2`, person: lena, text: first })
+      refusals = [{ status: 413, code: 'quota_exceeded', isForever: true }]
+      await application.say({ process: 'others', saver: 'postgres', thread, person: otto, text: his })
+      await eraseAuthor(lena)
+      refusals = []
+      const late = 'Lena asks again for the colors of the umbrellas.'
+      const run = { process: 'others-2', saver: 'postgres', thread, person: lena, text: late } as const
+      expect(await application.say(run)).toBe('ErasedAuthor')
+      expect(await application.settle('others-2')).toBe('Erased')
+      await drain(registry, { mayFail: true, except: ['privacy.clock'] })
+      expect((await storedPlaces(his)).length).toBeGreaterThan(0)
+      expect(await application.settle('others')).toBe('')
+      expect(await saidIn(thread)).toEqual([his])
+    },
+    timeout,
+  )
+})
