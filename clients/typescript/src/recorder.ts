@@ -657,7 +657,7 @@ export class Recorder {
             thread.pointers = []
             throw error
           }
-          if (error instanceof RegistryProblem) this.#pause(thread)
+          if (error instanceof RegistryProblem && error.status < 500) this.#pause(thread)
           thread.isUnchecked = true
           this.#options.onProblem?.(error, id)
           this.#retryLater()

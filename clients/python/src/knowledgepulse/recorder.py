@@ -553,7 +553,7 @@ class Recorder:
             except (RegistryProblem, RegistryUnreachable) as error:
                 is_busy = isinstance(error, RegistryProblem) and error.status == 429
                 self._is_down = is_busy or isinstance(error, RegistryUnreachable)
-                if isinstance(error, RegistryProblem):
+                if isinstance(error, RegistryProblem) and error.status < 500:
                     self._pause(thread)
                     if is_busy:
                         self._not_before = time.monotonic() + (error.retry_after or 0)
