@@ -455,8 +455,15 @@ export class Recorder {
    * @throws the last problem if the registry still does not answer, or still refuses something
    */
   async settle(): Promise<void> {
+    let refusal: RegistryProblem | undefined
     for (const id of [...this.#threads.keys()])
-      await this.#report(id, true).catch((error: unknown) => this.#forgetErased(id, error))
+      try {
+        refusal = (await this.#report(id, true)) ?? refusal
+      } catch (error) {
+        await this.#forgetErased(id, error)
+      }
+    // What is being erased needs no report.
+    if (refusal && !(refusal instanceof Fenced)) throw refusal
   }
 
   /** Reports what is waiting, and ends the retries. */
@@ -633,20 +640,19 @@ export class Recorder {
 
   /**
    * Reports the thread and what is waiting. A fault of the registry is noted, and reported later; if it `insists`, it is thrown, and what was
-   * refused is sent again at once.
+   * refused is sent again at once. Returns the last refusal of a message: it says nothing about the thread.
    * @throws Erased, Fenced if the thread may not be written
    */
-  #report(id: string, insists = false): Promise<void> {
+  #report(id: string, insists = false): Promise<RegistryProblem | undefined> {
     const thread = this.#threads.get(id)
-    if (!thread) return Promise.resolve()
+    if (!thread) return Promise.resolve(undefined)
     const turn = thread.turn.then(() =>
       this.#send(id, thread, insists).then(
         (refusal) => {
           thread.isUnchecked = false
           this.#isDown = false
-          if (refusal === undefined) return
-          this.#retryLater()
-          if (insists) throw refusal
+          if (refusal) this.#retryLater()
+          return refusal
         },
         (error: unknown) => {
           const isBusy = error instanceof RegistryProblem && error.status === 429
@@ -662,6 +668,7 @@ export class Recorder {
           this.#options.onProblem?.(error, id)
           this.#retryLater()
           if (insists) throw error
+          return undefined
         },
       ),
     )

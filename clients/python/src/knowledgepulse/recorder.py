@@ -468,12 +468,16 @@ class Recorder:
 
         :raises RegistryUnreachable, RegistryProblem: if the registry still does not answer, or still refuses something
         """
+        refusal: RegistryProblem | None = None
         for thread in list(self._threads.values()):
             try:
-                self._attempt(thread, insists=True)
+                refusal = self._attempt(thread, insists=True) or refusal
             except ErasedThread as error:
                 if thread.is_unchecked:
                     raise RuntimeError("What was written of an erased thread could not be deleted.") from error
+        # What is being erased needs no report.
+        if refusal is not None and not isinstance(refusal, Fenced):
+            raise refusal
 
     async def asettle(self) -> None:
         """As `settle`, for applications with asyncio: a deletion may need the loop."""
@@ -529,10 +533,11 @@ class Recorder:
             known.is_unchecked = True
         self._retry_later()
 
-    def _attempt(self, thread: _Thread, insists: bool = False) -> None:
+    def _attempt(self, thread: _Thread, insists: bool = False) -> RegistryProblem | None:
         """Reports the thread. A fault of the registry is noted, and reported later.
 
-        If it `insists`, the fault is raised, and what was refused is sent again at once.
+        If it `insists`, the fault is raised, and what was refused is sent again at once. Returns the last refusal of a message: it says
+        nothing about the thread.
 
         :raises ErasedThread: if the thread may not be written; what was written of it is deleted
         """
@@ -562,11 +567,10 @@ class Recorder:
                 self._retry_later()
                 if insists:
                     raise
-            else:
-                if refusal is not None:
-                    self._retry_later()
-                    if insists:
-                        raise refusal
+                return None
+            if refusal is not None:
+                self._retry_later()
+            return refusal
 
     def _pause(self, thread: _Thread) -> None:
         """Twice as long after each refusal, because the calls of a token are limited."""
