@@ -12,6 +12,8 @@ const typeName =
 /** An expression of a program without quotes: `value=other=null`, `config.password??null`, `propValue$204`. */
 const expression =
   /^[A-Za-z_$][A-Za-z_$.]*(?:\$\d+)?(?:={1,3}!?[\w$]|!==[\w$]|\?\?|&&|\|\|)|^[a-z]+[A-Z]\w*\$\d+$|^[\w$.]+\?[\w$.!()]+:[\w$.]|^[a-z]+(?:_[a-z]+)*=$|^[A-Z]\d=\d{1,3}%?$|^[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)+[-+*/]\d+$/
+/** Signs without one of which a value is no {@link expression}. */
+const signOfExpression = /[-=?&|$+*/]/
 /** Placeholders of translators, patterns of numbers and characters, digests: practically never a part of a secret. */
 const marker =
   /crwdn[se]\d{2}|#,##0|^[#0,.;()¤%]+$|a-zA-Z|A-Za-z|[Aa]-[Zz]0-9|0-9[Aa]-[FfZz]|%\([\w.]{1,40}\)[a-z]|^sha\d{1,3}:[\da-f]{32,128}$/
@@ -69,13 +71,13 @@ const measure =
 const border = /[^A-Za-z0-9]+|(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[A-Za-z])(?=\d)|(?<=\d)(?=[A-Za-z])/
 /** Whether the value consists of words, as names of types and variables do: `AuthenticationMD5Password`, `effect/TArray`. */
 function areWords(value: string): boolean {
+  // A year may be a part of a name: `ClientCapabilities2026Schema`.
+  if (/[^\w$./:-]/.test(value) || /\d{3}/.test(value.replace(/(?<=[a-z])(?:19|20)\d\d(?=[A-Z]|$)/, ''))) return false
   const parts = value.split(border).filter((part) => part !== '')
   const digits = parts.filter((part) => /\d/.test(part)).length
   const letters = parts.length - digits
   // No word has so many consonants in a row.
   if (parts.some((part) => /[b-df-hj-np-tv-xz]{7}/.test(part))) return false
-  // A year may be a part of a name: `ClientCapabilities2026Schema`.
-  if (/[^\w$./:-]/.test(value) || /\d{3}/.test(value.replace(/(?<=[a-z])(?:19|20)\d\d(?=[A-Z]|$)/, ''))) return false
   return digits <= 2 && letters > 0 && value.replace(/[^A-Za-z]/g, '').length / letters >= 3.2 && digits <= letters
 }
 
@@ -88,7 +90,7 @@ export function isNoLiteral(value: string): boolean {
     reference.test(value) ||
     path.test(value) ||
     address.test(value) ||
-    expression.test(value) ||
+    (signOfExpression.test(value) && expression.test(value)) ||
     marker.test(value) ||
     (member.test(value) && !/\d[a-z]+\d/i.test(value.replace(/secp\d{3}[kr]1/g, '')))
   )
@@ -99,8 +101,10 @@ const wordForPassword =
   /^(?:contrase(?:ñ|ny)a|clave|senha|palavra-?passe|mot_?de_?passe|mdp|passwort|kennwort|wachtwoord|lozinka|hasło|haslo|heslo|geslo|parola|parolă|parole|salasana|lösenord|passord|adgangskode|jelszó|jelszo|şifre|sifre|пароль|парола|лозинка|κωδικός|κωδικος|סיסמה|كلمة_?(?:المرور|السر)|رمز_?عبور|पासवर्ड|รหัสผ่าน|mật_?khẩu|matkhau|sandi|kata_?sandi|kupuhipa|密码|密碼|口令|パスワード|비밀번호|암호)$/iu
 
 /** Words of published and default passwords, and runs of neighbouring keys. */
-const published =
-  /p[a@4][s$5]{2}w[o0]rd|pass(?:word|wort|wd|phrase|code)?|change_?-?(?:me|it|this)|secret|s[3e]cr[3e]t|example|sample|dummy|fake|mock|test(?:ing|er)?|default|admin(?:istrator)?|root|user(?:name)?|guest|demo|foo|bar|baz|qux|hunter|letmein|welcome|qwert[yz]?|asdf(?:gh)?|abcd?(?:ef)?|todo|placeholder|redacted|hidden|insert|your|here|my|the|some(?:[-_ ]?kind(?:[-_ ]?of)?)?|temp|tmp|very|long|super|strong|secure|random|value|string|token|key|api|access|client|private|postgres(?:ql)?|mysql|maria|redis|mongo(?:db)?|elastic|rabbit(?:mq)?|minio|minioadmin|correct|horse|battery|staple|jane|john|doe|beep[-_ ]?boop|^boop$|must[-_ ]?be|at[-_ ]?least|hello|world|login|pw|pwd|new|old|salt|123(?:4(?:5(?:6(?:7(?:8(?:90?)?)?)?)?)?)?|0123456789|987654321|def(?=\d|$)|456|789|xyz|(.)\1{2,}/gi
+const publishedWords =
+  /p[a@4][s$5]{2}w[o0]rd|pass(?:word|wort|wd|phrase|code)?|change_?-?(?:me|it|this)|secret|s[3e]cr[3e]t|example|sample|dummy|fake|mock|test(?:ing|er)?|default|admin(?:istrator)?|root|user(?:name)?|guest|demo|foo|bar|baz|qux|hunter|letmein|welcome|qwert[yz]?|asdf(?:gh)?|abcd?(?:ef)?|todo|placeholder|redacted|hidden|insert|your|here|my|the|some(?:[-_ ]?kind(?:[-_ ]?of)?)?|temp|tmp|very|long|super|strong|secure|random|value|string|token|key|api|access|client|private|postgres(?:ql)?|mysql|maria|redis|mongo(?:db)?|elastic|rabbit(?:mq)?|minio|minioadmin|correct|horse|battery|staple|jane|john|doe|beep[-_ ]?boop|^boop$|must[-_ ]?be|at[-_ ]?least|hello|world|login|pw|pwd|new|old|salt|123(?:4(?:5(?:6(?:7(?:8(?:90?)?)?)?)?)?)?|0123456789|987654321|def(?=\d|$)|456|789|xyz|(.)\1{2,}/g
+const published = new RegExp(publishedWords, 'gi')
+const ascii = /^[\0-\x7f]*$/
 
 /** Whether the value is a default or an example from documentation: without the words of such values, almost nothing remains of it. */
 export const isPublishedValue = (value: string): boolean => {
@@ -110,7 +114,9 @@ export const isPublishedValue = (value: string): boolean => {
     (value.length > 11 && /[g-z]/i.test(value) && isSequence(value))
   )
     return true
-  const rest = value.replace(published, '').replace(/[^\p{L}\p{N}]/gu, '')
+  // The same pattern in lower case needs less time. Letters beyond ASCII may change their length.
+  const plain = ascii.test(value) ? value.toLowerCase().replace(publishedWords, '') : value.replace(published, '')
+  const rest = plain.replace(/[^\p{L}\p{N}]/gu, '')
   // A rest of letters and digits is what makes a password secret, as in `pa55w0rd` with an ending.
   const max = /\p{L}/u.test(rest) && /\d/.test(rest) ? 3 : 4
   return rest.length <= Math.min(max, value.length / 3) && !/\p{L}\d\p{L}/u.test(rest)
@@ -144,6 +150,7 @@ export function isChosen(value: string, isQuoted: boolean): boolean {
  * programs that manage passwords suggest them.
  */
 export function isGrouped(value: string): boolean {
+  if (!value.includes('-')) return false
   const groups = value.split('-')
   const length = groups[0]?.length ?? 0
   if (groups.length < 3 || length < 4 || length > 8 || !/\d/.test(value) || !/[a-z]/.test(value)) return false
