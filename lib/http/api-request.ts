@@ -89,7 +89,8 @@ export function uploaded(request: ApiRequest, mediaTypes: readonly string[]): Up
       detail: `Send ${mediaTypes.join(' or ')}.`,
       headers: { 'Accept-Post': mediaTypes.join(', ') },
     })
-  return { mediaType, bytes: request.body ?? none() }
+  const charset = /;\s*charset="?([\w.:-]{1,40})/i.exec(request.headers.get('content-type') ?? '')?.[1]
+  return { mediaType, ...(charset !== undefined && { charset }), bytes: request.body ?? none() }
 }
 async function* none(): AsyncGenerator<Uint8Array> {}
 
@@ -117,7 +118,7 @@ const maxCompared = 1024 ** 3
 
 /** An upload whose bytes are hashed and counted as they arrive. */
 export function observedUpload(
-  { mediaType, bytes }: Upload,
+  { bytes, ...about }: Upload,
   { hash, arrived }: { hash: Hash | Hmac; arrived(bytes: number): Promise<void> },
 ): { upload: Upload; digest(): Promise<Uint8Array> } {
   const source = bytes[Symbol.asyncIterator]()
@@ -141,7 +142,7 @@ export function observedUpload(
     }
   }
   return {
-    upload: { mediaType, bytes: pieces() },
+    upload: { ...about, bytes: pieces() },
     /** The hash of the whole body; it reads the bytes that the reader has not read. */
     async digest() {
       while (!isWhole && size <= maxCompared) await next()

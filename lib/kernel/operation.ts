@@ -145,6 +145,8 @@ type Part<O, K extends string> = O extends Record<K, infer S extends z.ZodType> 
 export interface Upload {
   /** One of the operation's `upload` media types, without parameters. */
   mediaType: string
+  /** The `charset` of the media type, as the client states it. */
+  charset?: string | undefined
   bytes: AsyncIterable<Uint8Array>
 }
 export interface Input<O> {

@@ -142,6 +142,9 @@ export async function* chunksOf(
   }
 }
 
+/** Whether a part of a text may have been read in the wrong encoding: {@link chunksOf} replaced bytes in it. */
+export const isDamaged = (text: string): boolean => text.includes('\ufffd')
+
 /** Content-Disposition header (RFC 6266) for a download. A name that is not ASCII is added in encoded form. */
 export const asDownload = (name: string): string => {
   const plain = name.replaceAll(/[^\x20-\x7e]|["\\%]/g, '_')

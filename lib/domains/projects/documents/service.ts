@@ -7,6 +7,7 @@ import { type Issue, invalid, Problem } from '#lib/kernel/problem.ts'
 import { shownId } from '#lib/kernel/scoped-ids.ts'
 import { batched, read, stream } from '#lib/kernel/use-case.ts'
 import type { Queryable } from '#lib/stores/postgres/statement.ts'
+import { charsetOf, decodedText } from '#lib/text/charsets.ts'
 import { isMine, projectReaderOf, readableProject, storableProject } from '../access.ts'
 import { fileReply, requireStorableConversation } from '../conversations/service.ts'
 import { pageValues } from '../list-page.ts'
@@ -17,7 +18,7 @@ import type { ProjectPorts } from '../ports.ts'
 import { claimPlaces } from '../provenance/claims.ts'
 import type { ProvenancePointer } from '../provenance/contract.ts'
 import { confine, objectPointer, type ReportedPointer, store } from '../provenance/pointers.ts'
-import { chunksOf, isTextMediaType, max, type ProjectDocumentKind } from '../rules.ts'
+import { chunksOf, isDamaged, isTextMediaType, max, type ProjectDocumentKind } from '../rules.ts'
 import { knownStoredId, newStoredId, projectIdInUse, storedPath } from '../stored-ids.ts'
 import { addDocument, type DocumentView, downloadDocument, listDocuments, readDocument } from './contract.ts'
 import {
@@ -65,19 +66,30 @@ async function documentIn(
 const chunksAtOnce = 200
 /** Limits the texts in memory at one time, each up to 50 MiB. */
 const reading = limitConcurrency({ atOnce: 2, waiting: 20 })
-/** Reads the stored text in chunks. Runs before the transaction, so that a slow store does not occupy a database connection. */
-const chunksAt = async ({ objects }: Pick<ProjectPorts, 'objects'>, key: string): Promise<string[]> => {
+async function storedBytes({ objects }: Pick<ProjectPorts, 'objects'>, key: string) {
   const bytes = await objects.get(key)
   if (!bytes)
     throw new Problem('unavailable', 'The object store lost the file, so nothing was stored. Send the file again.')
-  return Array.fromAsync(chunksOf(bytes))
+  return bytes
+}
+/**
+ * Reads the stored text in chunks. Runs before the transaction, so that a slow store does not occupy a database connection. A text in
+ * another encoding than UTF-8 is read once more, as a whole.
+ */
+async function chunksAt(ports: Pick<ProjectPorts, 'objects'>, key: string, charset?: string): Promise<string[]> {
+  const chunks = await Array.fromAsync(chunksOf(await storedBytes(ports, key)))
+  if ((charset === undefined || /^utf-?8$/i.test(charset)) && !chunks.some(isDamaged)) return chunks
+  const bytes = Buffer.concat(await Array.fromAsync(await storedBytes(ports, key)))
+  return charsetOf(bytes, charset) === 'utf-8'
+    ? chunks
+    : Array.fromAsync(chunksOf([Buffer.from(decodedText(bytes, charset))]))
 }
 async function withTextAt<T>(
   ports: Pick<ProjectPorts, 'objects'>,
-  key: string,
+  { key, charset }: { key: string; charset?: string | undefined },
   run: (chunks: readonly string[]) => Promise<T>,
 ): Promise<T> {
-  const taken = await reading(async () => run(await chunksAt(ports, key)))
+  const taken = await reading(async () => run(await chunksAt(ports, key, charset)))
   if (typeof taken === 'object') return taken.value
   throw new Problem('unavailable', {
     detail: 'The server is processing many documents, so this one was not stored. Send it again in 10 seconds.',
@@ -187,7 +199,7 @@ export async function storeDocument(
       })
     })
   await retainedWithRow(ports, key, () =>
-    isTextMediaType(mediaType) ? withTextAt(ports, key, storeRow) : storeRow([]),
+    isTextMediaType(mediaType) ? withTextAt(ports, { key, charset: upload.charset }, storeRow) : storeRow([]),
   )
   return { id, bytes }
 }
