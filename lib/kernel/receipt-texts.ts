@@ -181,6 +181,12 @@ export const receiptTexts = {
       text: 'objects of applications below projects/, snapshots/ or knowledgepulse-, after the first {count} files of the registry',
     },
     objectsBeyond: { text: 'objects beyond the first million keys of the object store' },
+    filesNoText: {
+      text: 'deleted files without readable text (PDF, office files, images, recordings, archives): their words were not compared with other data',
+    },
+    filesUnread: {
+      text: 'deleted text files whose words were not compared with other data, such as those of more than {count} MiB',
+    },
     firstReceipt: {
       text: 'what the first receipt stated about retained data, remaining mentions and data that was not searched: after a restore, this receipt was signed again from the erasure ledger, which contains only the numbers of erased records',
     },

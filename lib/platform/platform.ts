@@ -21,6 +21,7 @@ import { type ExportChange, preparedExports } from '#lib/domains/exports/prepare
 import { idempotencyRecords } from '#lib/domains/idempotency/records.ts'
 import { authorPseudonyms, type ErasedAgents } from '#lib/domains/knowledge/erasure/suppression.ts'
 import { withheldWhile } from '#lib/domains/pii/analyzer.ts'
+import { fileReader } from '#lib/domains/projects/provenance/file-texts.ts'
 import { gatheredSources } from '#lib/domains/projects/provenance/gathered-sources.ts'
 import { projectsInRegions } from '#lib/domains/projects/queries.ts'
 import { fulfilledRegions, parseDataRegions, regionsAround, regionsThatBlock } from '#lib/domains/residency/rules.ts'
@@ -275,7 +276,10 @@ export function openPlatform({ env, clock, patience }: { env: Env; clock: Clock;
     snapshotStorage: snapshotStorage({ db, env, storeRegistry, stores }),
     ownAgents: ownAgents(db, regions),
     pseudonymOf: authorPseudonyms(keyFor('pseudonyms')),
-    sources: gatheredSources({ namesOf: lookups.namesOf, isBorneByOthers: lookups.heldNames.isBorneByOthers }),
+    sources: gatheredSources(
+      { namesOf: lookups.namesOf, isBorneByOthers: lookups.heldNames.isBorneByOthers },
+      fileReader((key, max) => stores.objects.read(key, max)),
+    ),
     /** What receipts state about retention outside the erased data. */
     facts: {
       backupDays: env.KP_BACKUP_DAYS,

@@ -24,7 +24,9 @@ import { requireConnectedStores } from '#lib/stores/registered-store.ts'
 import { mergedChosen } from '../cache/rules.ts'
 import { isInKeySpace, recordedClaimants } from '../key-space.ts'
 import { scopePart, scopeSubject, writersOf } from '../legal-holds.ts'
+import { filesNotCompared, maxFile } from '../provenance/file-texts.ts'
 import { foreignRefs, othersOf } from '../provenance/pointers.ts'
+import { filesWithoutText } from '../provenance/repository.ts'
 import { filesOf } from '../repository.ts'
 import { isNamedByOthers, readable } from '../values/readable.ts'
 import { type Naming, orphanedValueDecider, type ValueDecider, valueDeciderIn } from '../values/value-decider.ts'
@@ -396,10 +398,32 @@ function addTerms(terms: ObjectTerms, recorded: ReturnType<typeof termsInItems>,
 }
 
 /** Erases keys of this installation's own objects. Their rows name them, so no text has to be read. */
-async function eraseOwnObjects({ objects }: ObjectsSourcePorts, items: readonly string[]): Promise<Erased> {
+async function eraseOwnObjects(
+  { objects }: ObjectsSourcePorts,
+  items: readonly string[],
+  tallies: NonNullable<Erased['tallies']>,
+): Promise<Erased> {
   const rows = await objects.erase(items.map(keyOf))
   const planned = items.filter(isCounted).length
-  return { count: rows, results: { objects: planned > 0 ? planned : rows }, mentions: [] }
+  return { count: rows, results: { objects: planned > 0 ? planned : rows }, tallies, mentions: [] }
+}
+
+/** How many of these files have words that were not compared with other data. */
+async function comparedOf(
+  { objects }: ObjectsSourcePorts,
+  keys: readonly string[],
+  tx: Transaction,
+  words: ErasedWords,
+): Promise<NonNullable<Erased['tallies']>> {
+  const files = keys.length === 0 ? [] : await filesWithoutText(tx, { keys: [...keys] })
+  if (files.length === 0) return {}
+  const found = await filesNotCompared(
+    (key, max) => objects.read(key, max),
+    files.map(({ file }) => file),
+    words,
+  )
+  const labels = (some: readonly string[]) => tallyOf(some.slice(0, maxUnsearched).map((key) => labelOf(key)))
+  return { filesNoText: labels(found.noText), filesUnread: labels(found.unread) }
 }
 
 /** Erases the keys of a page, and every other object that its search terms find. */
@@ -417,7 +441,8 @@ async function eraseObjects(
   const keys = keysAmong(items)
   // Rows, their prefixes or their own reports name these keys. What words found is read again.
   const own = keysAmong(items.filter((item) => !isWordsItem(item))).filter(isOurObject)
-  if (own.length === items.length) return eraseOwnObjects(ports, items)
+  const compared = await comparedOf(ports, own, tx, options?.words ?? new Fingerprints())
+  if (own.length === items.length) return eraseOwnObjects(ports, items, compared)
   const gathered = await gatherObjectTerms(sources, scope, tx, now, 0)
   const isOwn = new Set(own)
   const further = keys.filter((key) => !isOwn.has(key))
@@ -483,6 +508,7 @@ async function eraseObjects(
     // Planned objects existed: those erased before a crash are counted with their page.
     results: { objects: planned + lateRows + late.length },
     tallies: {
+      ...compared,
       derivedCut: tallyOf(cut),
       derivedDeleted: tallyOf(deleted),
       derivedRetained: tallyOf(retained),
@@ -538,6 +564,8 @@ export function objectsDataSource(ports: ObjectsSourcePorts): DataSource {
       objectsOutside = 0,
       objectsAmongOwn = 0,
       objectsBeyond = 0,
+      filesNoText = 0,
+      filesUnread = 0,
     }) {
       const exact = (count: number) => (count < maxUnsearched ? count : null)
       const records: { what: string; count: number | null }[] = []
@@ -563,6 +591,12 @@ export function objectsDataSource(ports: ObjectsSourcePorts): DataSource {
       if (objectsAmongOwn > 0)
         records.push({ what: receiptText('notSearched', 'objectsAmongOwn', { count: maxOwn }), count: null })
       if (objectsBeyond > 0) records.push({ what: receiptText('notSearched', 'objectsBeyond'), count: null })
+      if (filesNoText > 0) records.push({ what: receiptText('notSearched', 'filesNoText'), count: exact(filesNoText) })
+      if (filesUnread > 0)
+        records.push({
+          what: receiptText('notSearched', 'filesUnread', { count: maxFile / 1024 / 1024 }),
+          count: exact(filesUnread),
+        })
       return records
     },
     async forget(runId) {

@@ -29,6 +29,7 @@ const source = (kind: Source['kind'], id: string): Source => ({
   author: { kind: 'account', id: 'usr_1', name: null },
   texts: [],
   objects: [],
+  files: [],
   pointers: [],
 })
 

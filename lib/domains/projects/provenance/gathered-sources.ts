@@ -1,8 +1,10 @@
+import { memoize } from '#lib/kernel/concurrency.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import { identifiesAPerson } from '../graph/name-rules.ts'
 import { type AuthoredTable, coveredRows, scopePart, scopeSubject } from '../legal-holds.ts'
 import { wholeConversations, wholeProjects } from '../rows/repository.ts'
+import type { fileReader } from './file-texts.ts'
 import { isBorneByParticipant } from './participant-names.ts'
 import { heldSources, idsAtOnce, sourceIdsAfter, sourcesById } from './repository.ts'
 import type { PersonNames, Source, Sources, WholeContainer } from './sources.ts'
@@ -28,7 +30,7 @@ function* together(rows: readonly { id: string; weight: number }[]): Generator<s
 }
 
 type SourceRow = Awaited<ReturnType<typeof sourcesById>>[number]
-const sourceOf = (kind: Source['kind'], row: SourceRow): Source => ({
+const sourceOf = (kind: Source['kind'], row: SourceRow, files: string[]): Source => ({
   kind,
   id: row.id,
   project: row.project,
@@ -40,6 +42,7 @@ const sourceOf = (kind: Source['kind'], row: SourceRow): Source => ({
   author: { kind: row.author_kind, id: row.author_id, name: row.author_name },
   texts: row.texts,
   objects: row.objects,
+  files,
   pointers: row.pointers,
 })
 
@@ -62,16 +65,20 @@ async function* idPages(
   }
 }
 
+type TextsOfFiles = (project: string, files: SourceRow['files']) => Promise<string[]>
 async function* batches(
   table: AuthoredTable,
   scope: ErasureScope,
-  tx: Transaction,
-  now: Date,
+  { tx, now, textsOf }: { tx: Transaction; now: Date; textsOf: TextsOfFiles },
 ): AsyncGenerator<Source[]> {
   for await (const page of idPages(table, scope, tx, now))
     for (const ids of together(page)) {
-      const rows = await sourcesById(tx, { ids }, table)
-      yield rows.map((row) => sourceOf(table === 'messages' ? 'message' : 'document', row))
+      const sources: Source[] = []
+      for (const row of await sourcesById(tx, { ids }, table))
+        sources.push(
+          sourceOf(table === 'messages' ? 'message' : 'document', row, await textsOf(row.project, row.files)),
+        )
+      yield sources
     }
 }
 
@@ -82,18 +89,28 @@ interface NamesDeps {
 }
 const noNames: NamesDeps = { namesOf: async () => [], isBorneByOthers: async () => false }
 
+async function idsOf(scope: ErasureScope, tx: Transaction, now: Date): Promise<Set<string>> {
+  const found = new Set<string>()
+  for (const table of ['messages', 'documents'] as const)
+    for await (const page of idPages(table, scope, tx, now)) for (const { id } of page) found.add(id)
+  return found
+}
+
 /** The sources that a scope covers, read from rows while they exist: messages, then documents, ordered by id. */
-export const gatheredSources = ({ namesOf, isBorneByOthers }: NamesDeps = noNames): Sources => ({
+export const gatheredSources = (
+  { namesOf, isBorneByOthers }: NamesDeps = noNames,
+  reader: ReturnType<typeof fileReader> = () => async () => [],
+): Sources => ({
   async *of(scope, tx, now) {
-    for (const table of ['messages', 'documents'] as const) yield* batches(table, scope, tx, now)
+    const textsOf = reader(
+      tx,
+      now,
+      memoize(() => idsOf(scope, tx, now)),
+    )
+    for (const table of ['messages', 'documents'] as const) yield* batches(table, scope, { tx, now, textsOf })
   },
 
-  async ids(scope, tx, now) {
-    const found = new Set<string>()
-    for (const table of ['messages', 'documents'] as const)
-      for await (const page of idPages(table, scope, tx, now)) for (const { id } of page) found.add(id)
-    return found
-  },
+  ids: idsOf,
 
   async whole(scope, tx, now): Promise<WholeContainer[]> {
     const projects = await wholeProjects(scope, tx, now)

@@ -13,6 +13,7 @@ import {
 } from '../legal-holds.ts'
 import { existingSource, possibleSql, shownSql } from '../readable-rows.ts'
 import type { WriterKind } from '../rules.ts'
+import { isByPersonSql } from '../words/repository.ts'
 import type { PointerView } from './contract.ts'
 import type { StoredPointer } from './sources.ts'
 
@@ -238,14 +239,57 @@ const sourceColumns = `x.id, x.project_id AS project, p.group_id AS group, x.cre
     ELSE (SELECT n.name FROM agent_names n WHERE n.id = x.author_id) END AS author_name,
   coalesce((SELECT json_agg(json_build_object('store', v.store, 'ref', v.ref, 'place', v.place, 'ended', v.ended) ORDER BY v.store, v.place, v.ref)
     FROM provenance v WHERE v.source_id = x.id), '[]') AS pointers`
+/** A file whose text the database does not have. */
+export interface StoredFile {
+  key: string
+  mediaType: string
+  bytes: number
+}
+const fileSql = (alias: string): string =>
+  `json_build_object('key', ${alias}.object_key, 'mediaType', ${alias}.media_type, 'bytes', ${alias}.bytes)`
+/** SQL: a document without a text in the database, or with one that was read in the wrong encoding. */
+const lacksText = (alias: string): string =>
+  `(NOT EXISTS (SELECT FROM document_chunks k WHERE k.document_id = ${alias}.id)
+    OR EXISTS (SELECT FROM document_chunks k WHERE k.document_id = ${alias}.id AND strpos(k.content, U&'\\FFFD') > 0))`
+/** SQL: {@link lacksText}, by its first part only, so that not every part of all documents is read. */
+const lacksBeginning = (alias: string): string =>
+  `NOT EXISTS (SELECT FROM document_chunks k WHERE k.document_id = ${alias}.id AND k.position = 0 AND strpos(k.content, U&'\\FFFD') = 0)`
+/** SQL: the files of a message or document whose texts the database does not have. */
+const filesSql: Record<AuthoredTable, string> = {
+  messages: `coalesce((SELECT json_agg(${fileSql('a')} ORDER BY a.object_key) FROM attachments a WHERE a.message_id = x.id), '[]')`,
+  documents: `CASE WHEN ${lacksText('x')} THEN json_build_array(${fileSql('x')}) ELSE '[]' END`,
+}
+/** Files of persons in a project that remain, whose texts the database does not have, with the ids of their messages and documents. */
+export const remainingFiles = statement('provenance.remaining-files', {
+  takes: { project: 'text', now: 'timestamptz', max: 'int4' },
+  returns: { source: 'text', file: typed<StoredFile>('json') },
+  isPrepared: true,
+  sql: `${withHolds}
+    (SELECT x.id AS source, ${fileSql('a')} AS file FROM messages x JOIN attachments a ON a.message_id = x.id
+      JOIN conversations c ON c.id = x.conversation_id ${joinProjectHolds('x')}
+      WHERE x.project_id = $project AND ${isByPersonSql.messages} AND ${messageStays} ORDER BY a.object_key LIMIT $max)
+    UNION ALL (SELECT x.id, ${fileSql('x')} FROM documents x ${joinProjectHolds('x')}
+      WHERE x.project_id = $project AND ${isByPersonSql.documents} AND ${lacksBeginning('x')} AND ${staysSql('x')} ORDER BY x.id LIMIT $max)`,
+})
+/** The rows of these files, of which the database has no text. */
+export const filesWithoutText = statement('provenance.files-without-text', {
+  takes: { keys: 'text[]' },
+  returns: { file: typed<StoredFile>('json') },
+  isPrepared: true,
+  sql: `SELECT ${fileSql('a')} AS file FROM attachments a WHERE a.object_key = ANY($keys)
+    UNION ALL SELECT ${fileSql('x')} FROM documents x WHERE x.object_key = ANY($keys) AND ${lacksText('x')}`,
+})
+
 const sourcesIn: Record<AuthoredTable, string> = {
   messages: `SELECT ${sourceColumns}, x.conversation_id AS conversation, c.threads, x.ordinal::float8 AS ordinal,
       ARRAY[x.content] || ARRAY(SELECT e.content FROM message_edits e WHERE e.message_id = x.id ORDER BY e.edited_at, e.id) AS texts,
-      ARRAY(SELECT a.object_key FROM attachments a WHERE a.message_id = x.id ORDER BY a.object_key) AS objects
+      ARRAY(SELECT a.object_key FROM attachments a WHERE a.message_id = x.id ORDER BY a.object_key) AS objects,
+      ${filesSql.messages} AS files
     FROM messages x JOIN projects p ON p.id = x.project_id JOIN conversations c ON c.id = x.conversation_id
     WHERE x.id = ANY($ids) ORDER BY x.id`,
   documents: `SELECT ${sourceColumns}, NULL::text AS conversation, NULL::text[] AS threads, NULL::float8 AS ordinal,
-      ${textsOfDocumentSql('x.id')} AS texts, ARRAY[x.object_key] AS objects
+      ${textsOfDocumentSql('x.id')} AS texts, ARRAY[x.object_key] AS objects,
+      ${filesSql.documents} AS files
     FROM documents x JOIN projects p ON p.id = x.project_id WHERE x.id = ANY($ids) ORDER BY x.id`,
 }
 
@@ -265,6 +309,7 @@ export const sourcesById = statement('provenance.sources', {
     author_name: 'text?',
     texts: 'text[]',
     objects: 'text[]',
+    files: typed<StoredFile[]>('json'),
     pointers: typed<StoredPointer[]>('json'),
   },
   isPrepared: true,

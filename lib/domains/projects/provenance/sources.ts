@@ -31,6 +31,8 @@ export interface Source {
   texts: string[]
   /** Object keys of its bytes or of its attachments. */
   objects: string[]
+  /** What else its files say: attachments, and documents of which the database has no text. Without what files of others also say. */
+  files: string[]
   pointers: StoredPointer[]
 }
 /** A project or conversations that are erased completely, with all their contents. */

@@ -15,6 +15,7 @@ const message = (id: number, author: string, text: string, conversation = 'conv_
   author: { kind: 'participant', id: author, name: null },
   texts: [text],
   objects: [],
+  files: [],
   pointers: [],
 })
 const wordsOf = (...messages: Source[]): Fingerprints => {

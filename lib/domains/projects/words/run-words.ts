@@ -171,6 +171,7 @@ export class SourceWords {
   add(source: Source): void {
     this.#consecutive.add(source)
     for (const text of source.texts) this.#words.add(text)
+    for (const text of source.files) this.#words.add(text)
   }
 
   /** Call it after the last source: it adds the runs across consecutive messages. */

@@ -1,0 +1,165 @@
+import { isUtf8 } from 'node:buffer'
+import { decodedText } from './charsets.ts'
+
+// The text of a file, for fingerprints: whatever its encoding, and with the parts of an email and of RTF decoded. Views read the rest
+// (HTML, XML, JSON, entities).
+
+/** Emails inside of emails that are read. */
+const maxNested = 3
+/** Parts of an email that are read. */
+const maxParts = 200
+/** Most bytes of a text are printable. Other control characters do not occur in it. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it looks for
+const binary = /[\0-\x08\x0e-\x1a\x1c-\x1f]/
+
+const isEmail = (mediaType: string): boolean => mediaType === 'message/rfc822'
+/** Whether files of this type are texts. */
+export const isTextFile = (mediaType: string): boolean =>
+  /^text\/|^application\/(?:json|xml|rtf|yaml|x-yaml|javascript|x-ndjson|sql|toml)$|\+(?:xml|json|yaml)$/.test(
+    mediaType,
+  ) || isEmail(mediaType)
+/** Whether files of this type may be texts: their bytes decide. */
+export const mayBeTextFile = (mediaType: string): boolean =>
+  isTextFile(mediaType) || mediaType === 'application/octet-stream'
+
+/** The text of a file; undefined if it is binary. */
+export function fileText(bytes: Uint8Array, mediaType: string): string | undefined {
+  const isWide = (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff)
+  if (!isTextFile(mediaType) && !isWide && !isUtf8(bytes)) return undefined
+  const text = decodedText(bytes)
+  if (!isTextFile(mediaType) && binary.test(text)) return undefined
+  if (text.startsWith('{\\rtf')) return rtfText(Buffer.from(bytes).toString('latin1'))
+  return isEmail(mediaType) ? [text, ...emailTexts(bytes)].join('\n') : text
+}
+
+/** Groups of RTF without words of the text. */
+const ignored = /^\{(?:\\\*\\|\\(?:fonttbl|colortbl|stylesheet|pict|object|info|themedata|datastore|generator)\b)/
+const charsetOfRtf = /\\ansicpg(\d+)/
+const breaks: Readonly<Record<string, string>> = {
+  par: '\n',
+  line: '\n',
+  sect: '\n',
+  page: '\n',
+  row: '\n',
+  cell: '\t',
+  tab: '\t',
+  emdash: '—',
+  endash: '–',
+  lquote: '‘',
+  rquote: '’',
+  ldblquote: '“',
+  rdblquote: '”',
+}
+const tokenOfRtf = /\\([a-z]+)(-?\d+)? ?|\\'([0-9a-f]{2})|\\([^a-z])|([{}])|[\r\n]+|([^\\{}\r\n]+)/giy
+
+/** The words of a text in RTF. `source`: its bytes, as Latin-1. */
+function rtfText(source: string): string {
+  const page = charsetOfRtf.exec(source)?.[1] ?? '1252'
+  const label =
+    page === '932'
+      ? 'shift_jis'
+      : page === '936'
+        ? 'gbk'
+        : page === '949'
+          ? 'euc-kr'
+          : page === '950'
+            ? 'big5'
+            : `windows-${page}`
+  let out = ''
+  let bytes: number[] = []
+  const flush = () => {
+    if (bytes.length > 0) out += decodedAs(Uint8Array.from(bytes), label)
+    bytes = []
+  }
+  const skips = [1]
+  let ignoredAbove = 0
+  let toSkip = 0
+  tokenOfRtf.lastIndex = 0
+  for (let at = 0; at < source.length; at = tokenOfRtf.lastIndex) {
+    tokenOfRtf.lastIndex = at
+    const found = tokenOfRtf.exec(source)
+    if (!found) break
+    const [, word, argument, byte, sign, brace, plain] = found
+    if (brace === '{') {
+      if (ignoredAbove > 0 || ignored.test(source.slice(at, at + 20))) ignoredAbove++
+      skips.push(skips.at(-1) ?? 1)
+      continue
+    }
+    if (brace === '}') {
+      if (ignoredAbove > 0) ignoredAbove--
+      if (skips.length > 1) skips.pop()
+      continue
+    }
+    if (ignoredAbove > 0) continue
+    if (byte !== undefined) {
+      if (toSkip > 0) toSkip--
+      else bytes.push(Number.parseInt(byte, 16))
+      continue
+    }
+    if (plain !== undefined) {
+      const rest = plain.slice(toSkip)
+      toSkip = Math.max(0, toSkip - plain.length)
+      for (const one of rest) bytes.push(one.charCodeAt(0))
+      continue
+    }
+    flush()
+    if (word === 'u' && argument !== undefined) {
+      out += String.fromCharCode(Number(argument) & 0xffff)
+      toSkip = skips.at(-1) ?? 1
+    } else if (word === 'uc' && argument !== undefined) skips[skips.length - 1] = Number(argument)
+    else if (word !== undefined) out += breaks[word] ?? ''
+    else if (sign !== undefined)
+      out += sign === '~' ? ' ' : sign === '-' || sign === '*' ? '' : sign === '_' ? '-' : sign
+  }
+  flush()
+  return out
+}
+function decodedAs(bytes: Uint8Array, label: string): string {
+  try {
+    return new TextDecoder(label).decode(bytes)
+  } catch {
+    return decodedText(bytes)
+  }
+}
+
+const endOfHead = /\r?\n\r?\n/
+const headOf = (part: string, name: string): string =>
+  new RegExp(`^${name}:((?:[^\\n]|\\n[ \\t])*)`, 'im').exec(part)?.[1]?.trim() ?? ''
+const parameterOf = (head: string, name: string): string | undefined => {
+  const found = new RegExp(`;\\s*${name}="?([^";\\s]+)`, 'i').exec(head)
+  return found?.[1]
+}
+
+/** The texts of an email's parts, decoded from their transfer encoding and their charset. */
+function emailTexts(bytes: Uint8Array): string[] {
+  const texts: string[] = []
+  let parts = 0
+  function read(part: string, depth: number): void {
+    if (depth > maxNested || ++parts > maxParts) return
+    const border = endOfHead.exec(part)
+    if (!border) return
+    const head = part.slice(0, border.index + 1)
+    const body = part.slice(border.index + border[0].length)
+    const type = headOf(head, 'Content-Type')
+    const boundary = parameterOf(type, 'boundary')
+    if (boundary !== undefined) {
+      for (const one of body.split(`--${boundary}`).slice(1)) read(one.replace(/^\r?\n/, ''), depth + 1)
+      return
+    }
+    const isNested = /^message\/rfc822/i.test(type)
+    if (type !== '' && !/^text\//i.test(type) && !isNested) return
+    const content = transferred(body, headOf(head, 'Content-Transfer-Encoding').toLowerCase())
+    if (isNested) read(content.toString('latin1'), depth + 1)
+    else texts.push(decodedText(content, parameterOf(type, 'charset')))
+  }
+  read(Buffer.from(bytes).toString('latin1'), 0)
+  return texts
+}
+function transferred(body: string, encoding: string): Buffer {
+  if (encoding === 'base64') return Buffer.from(body, 'base64')
+  if (encoding !== 'quoted-printable') return Buffer.from(body, 'latin1')
+  const plain = body
+    .replace(/=[ \t]*\r?\n/g, '')
+    .replace(/=([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+  return Buffer.from(plain, 'latin1')
+}
