@@ -154,6 +154,9 @@ export const receiptTexts = {
     outsideItems: {
       text: 'items of the long-term store without an id of the project, outside the namespaces of its organization',
     },
+    idsOfOthers: {
+      text: 'unchanged cache entries, objects and items of the long-term store with an id of erased data that belong to others, or that the organization may not claim',
+    },
     embeddings: { text: 'embeddings of names that remain in the knowledge graph' },
     cacheValues: {
       text: 'values of the cache that are encrypted, encoded, binary or compressed in a format other than gzip, deflate and zstd',

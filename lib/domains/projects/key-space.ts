@@ -15,8 +15,6 @@ export interface KeySpace {
   /** Prefixes that an admin assigned to other organizations. */
   others: readonly string[]
 }
-const nowhere: KeySpace = { prefixes: [], claimants: [], others: [] }
-
 /**
  * The key space of the organizations of these projects. `recorded`: their organizations when an erasure was planned, because rows of
  * projects and organizations can be deleted before the erasure is verified.
@@ -26,7 +24,6 @@ export async function keySpaceOf(
   prefixes: readonly string[],
   { projects = [], recorded = [] }: { projects?: Iterable<string>; recorded?: readonly Claimant[] },
 ): Promise<KeySpace> {
-  if (prefixes.length === 0) return nowhere
   const rows = await keySpaceClaimants(tx, { ids: recorded.map(({ id }) => id), projects: [...projects] })
   const own = rows.filter(({ is_own }) => is_own).map(({ id, namespaces, isAny }) => ({ id, namespaces, isAny }))
   const ended = recorded.filter(({ id }) => !own.some((one) => one.id === id))
@@ -39,6 +36,18 @@ export async function keySpaceOf(
 
 const organisationIds = /(?<![0-9A-Za-z])org_[0-9A-Za-z]{22}(?![0-9A-Za-z])/g
 
+/** Who may claim a key: the organizations of the key space, another organization, or nobody by its name. */
+function claimOf({ prefixes, claimants, others }: KeySpace, key: string): 'own' | 'other' | undefined {
+  const named: readonly string[] = key.match(organisationIds) ?? []
+  const heads = [key, ...prefixes.flatMap((prefix) => (key.startsWith(prefix) ? [key.slice(prefix.length)] : []))]
+  const begins = (namespaces: readonly string[]): boolean =>
+    namespaces.some((one) => one !== '*' && heads.some((head) => head.startsWith(one)))
+  if (claimants.some(({ namespaces }) => begins(namespaces))) return 'own'
+  if (begins(others)) return 'other'
+  if (named.length === 0) return undefined
+  return named.every((one) => claimants.some(({ id }) => id === one)) ? 'own' : 'other'
+}
+
 /**
  * Whether the organizations may claim a key without an id of their projects in it. It begins with one of the prefixes, and
  * - begins with a prefix that an admin assigned to such an organization, before or behind the common prefix, or
@@ -47,19 +56,20 @@ const organisationIds = /(?<![0-9A-Za-z])org_[0-9A-Za-z]{22}(?![0-9A-Za-z])/g
  *
  * An application can write texts of its users into its keys, so the id of an organization behind the id or prefix of another one proves nothing.
  */
-export function isInKeySpace({ prefixes, claimants, others }: KeySpace, key: string): boolean {
-  const common = prefixes.filter((prefix) => key.startsWith(prefix))
-  if (common.length === 0 || claimants.length === 0) return false
-  const named: readonly string[] = key.match(organisationIds) ?? []
-  const heads = [key, ...common.map((prefix) => key.slice(prefix.length))]
-  const begins = (namespaces: readonly string[]): boolean =>
-    namespaces.some((one) => one !== '*' && heads.some((head) => head.startsWith(one)))
-  if (claimants.some(({ namespaces }) => begins(namespaces))) return true
-  if (begins(others)) return false
-  return named.length > 0
-    ? named.every((one) => claimants.some(({ id }) => id === one))
-    : claimants.some(({ isAny }) => isAny)
+export const isInKeySpace = (space: KeySpace, key: string): boolean =>
+  space.claimants.length > 0 && space.prefixes.some((prefix) => key.startsWith(prefix)) && mayClaim(space, key)
+
+/**
+ * Whether the organizations may claim a key by the same rules, below any prefix. If no organization is known, because an older plan recorded
+ * none, it is a key that no other organization claims.
+ */
+export function mayClaim(space: KeySpace, key: string): boolean {
+  const claim = claimOf(space, key)
+  if (claim !== undefined) return claim === 'own'
+  return space.claimants.length === 0 || space.claimants.some(({ isAny }) => isAny)
 }
+/** Whether only another organization may claim a key: it begins with a prefix of that organization, or contains its id. */
+export const isClaimedByOthers = (space: KeySpace, key: string): boolean => claimOf(space, key) === 'other'
 
 /** The organizations of a key space as values of `within` items of a plan. */
 export const recordedClaimants = ({ claimants }: KeySpace): string[] =>

@@ -30,17 +30,19 @@ export interface ThreadSearchTerms {
    */
   reported?: ReadonlySet<string>
   words?: TextSearch
+  /** Others own the thread: channels with summaries lose the erased words, but are not emptied. */
+  keepsDerived?: boolean
 }
 export interface WantedIn extends ThreadSearchTerms {
   thread: string
 }
 /**
- * What to erase in the long-term store, which all applications share. An item with an id that we generated (`sure`) is always erased:
- * nobody else can have chosen that id. An item with another id, or with the words, is erased only if it also names a thread, conversation
+ * What to erase in the long-term store, which all applications share. An item with an id that we generated (`sure`) needs no tie: nobody else
+ * can have chosen that id. An item with another id, or with the words, is erased only if it also names a thread, conversation
  * or project of the data (`ties`), because others may use the same id or words.
  */
 export interface Remembered extends ThreadSearchTerms {
-  /** Ids that we generated: every item that contains one is about it. */
+  /** Ids that we generated. */
   sure: readonly string[]
   /**
    * Threads, conversation and project that the data belongs to. Generated ids count anywhere in an item, others in its namespace and
@@ -49,6 +51,8 @@ export interface Remembered extends ThreadSearchTerms {
   ties: readonly string[]
   /** An item that contains a tie and these words is also erased. */
   words?: TextSearch
+  /** Whether something may be erased in an item at all, by its namespace and key. Asked only for items that the search finds. */
+  mayErase?(item: Pick<Memory, 'namespace' | 'key'>): Promise<boolean>
 }
 /** The minimum number of characters of a text that is searched. */
 export const leastText = 20

@@ -121,7 +121,9 @@ const checkpointsAt = ({ schema, reading, writing, close }: SchemaLocation): Che
       const shape = await shapeOf(ask, schema)
       // Generated ids need no tie, so one search covers them all: each search reads the whole store.
       const sure = remembered.flatMap((one) => one.sure)
-      let count = await inStores(ask, shape, [{ sure, ids: [], texts: [], ties: [] }], countMemories)
+      const { mayErase } = remembered[0] ?? {}
+      const all = { sure, ids: [], texts: [], ties: [], ...(mayErase && { mayErase }) }
+      let count = await inStores(ask, shape, [all], countMemories)
       const weak = remembered.map((one) => ({ ...one, sure: [] }))
       count += await inStores(ask, shape, weak, countMemories)
       for (const { thread, ...one } of wanted) {

@@ -172,26 +172,33 @@ async function itemsWithWords(
   return found.filter(({ runs }) => runs.some((run) => !explained.has(run))).map(({ at }) => at)
 }
 
-export async function countMemories(
+/** The positions of the items to erase. */
+async function erasableMemories(ask: CheckpointQuery, shape: CheckpointSchema, wanted: Remembered): Promise<string[]> {
+  const isErasedWith = isMemoryDeleted(shape, wanted)
+  const withWords = await itemsWithWords(ask, shape, wanted)
+  if (!isErasedWith && withWords.length === 0) return []
+  const [where, values] = isErasedWith ? [isErasedWith.where, isErasedWith.values] : ['false', []]
+  const text = `SELECT s.ctid::text AS at, s."${memoryKey(shape)}" AS namespace, s.key FROM ${qualifiedTable(shape, 'store')} s
+    WHERE ${where} OR s.ctid = ANY($${values.length + 1}::tid[])`
+  const rows = await ask<{ at: string; namespace: string; key: string }>(statementName(text), text, [
+    ...values,
+    withWords,
+  ])
+  const found: string[] = []
+  for (const { at, ...item } of rows) if ((await wanted.mayErase?.(item)) !== false) found.push(at)
+  return found
+}
+export const countMemories = async (
   ask: CheckpointQuery,
   shape: CheckpointSchema,
   wanted: Remembered,
-): Promise<number> {
-  const isErasedWith = isMemoryDeleted(shape, wanted)
-  const withWords = await itemsWithWords(ask, shape, wanted)
-  if (!isErasedWith) return withWords.length
-  const text = `SELECT count(*)::int AS n FROM ${qualifiedTable(shape, 'store')} s WHERE ${isErasedWith.where} OR s.ctid = ANY($${isErasedWith.values.length + 1}::tid[])`
-  const [row] = await ask<{ n: number }>(statementName(text), text, [...isErasedWith.values, withWords])
-  return row?.n ?? 0
-}
+): Promise<number> => (await erasableMemories(ask, shape, wanted)).length
 /** Deletes items; the library's own foreign key deletes their vectors. */
 export async function dropMemories(ask: CheckpointQuery, shape: CheckpointSchema, wanted: Remembered): Promise<number> {
-  const isErasedWith = isMemoryDeleted(shape, wanted)
-  const withWords = await itemsWithWords(ask, shape, wanted)
-  if (!isErasedWith && withWords.length === 0) return 0
-  const [where, values] = isErasedWith ? [isErasedWith.where, isErasedWith.values] : ['false', []]
-  const text = `DELETE FROM ${qualifiedTable(shape, 'store')} s WHERE ${where} OR s.ctid = ANY($${values.length + 1}::tid[]) RETURNING 1`
-  return (await ask(statementName(text), text, [...values, withWords])).length
+  const found = await erasableMemories(ask, shape, wanted)
+  if (found.length === 0) return 0
+  const text = `DELETE FROM ${qualifiedTable(shape, 'store')} s WHERE s.ctid = ANY($1::tid[]) RETURNING 1`
+  return (await ask(statementName(text), text, [found])).length
 }
 
 /** Searches all threads for these ids. */

@@ -87,6 +87,7 @@ async function scan(
       notSearched++
       continue
     }
+    if (wanted.keepsDerived) continue
     const known = since.get(row.ns) ?? {}
     if (row.version !== '' && (known.version === undefined || isBefore(row.version, known.version)))
       known.version = row.version

@@ -23,7 +23,15 @@ import { requireConnectedStores } from '#lib/stores/registered-store.ts'
 import { isInKeySpace, type KeySpace, recordedClaimants, splitWithin } from '../key-space.ts'
 import { scopePart, scopeSubject, writersOf } from '../legal-holds.ts'
 import { foreignRefs, othersOf } from '../provenance/pointers.ts'
-import { isNamedByOthers, type Ownership, ownershipReader, type Readable, readable } from '../values/readable.ts'
+import { hiddenRecords } from '../values/hidden-records.ts'
+import {
+  isNamedByOthers,
+  isOfOthers,
+  type Ownership,
+  ownershipReader,
+  type Readable,
+  readable,
+} from '../values/readable.ts'
 import {
   type Naming,
   orphanedValueDecider,
@@ -56,6 +64,7 @@ import {
   itemsByKind,
   mayBeOurKey,
   mayDeleteKey,
+  mayEraseById,
   mergedChosen,
   uniqueInProject,
 } from './rules.ts'
@@ -64,6 +73,7 @@ import {
   type CacheFinding,
   type CacheSearch,
   labelOf,
+  noneUnsearched,
   partsOfStream,
   recordsOfStream,
   scanCache,
@@ -106,7 +116,15 @@ async function planEntries(ports: CacheSourcePorts, scope: ErasureScope, tx: Tra
   }
 }
 
-/** What an erasure would do to each entry. */
+/** Whether the name of an entry leads to the project: other names may tell who else said the same. */
+function isNamedIn({ names, foreign, ids, anchors, near, groups, chosen }: CacheTerms): (name: string) => boolean {
+  const known = searchStringsOf(
+    [...ids, ...anchors, ...near, ...groups, ...chosen.keys()].filter((id) => mayBeOurKey(id) || isDistinctiveKey(id)),
+  )
+  return (name) => names.has(name) || foreign.has(name) || name.startsWith(ownPrefix) || known.occursIn(name)
+}
+
+/** What an erasure would do to each entry. Of entries that do not name the project, only their number. */
 async function explainEntries(
   ports: CacheSourcePorts,
   scope: ErasureScope,
@@ -116,8 +134,11 @@ async function explainEntries(
   const { sources, whatIsMissing } = ports
   const gathered = await gatherCacheTerms(sources, scope, tx, now)
   const decisions = new Map<string, PlannedRecord>()
+  const isShown = isNamedIn(gathered)
+  const hidden = hiddenRecords('cache', 'key')
   const add = (id: string, more: Pick<PlannedRecord, 'verdict' | 'reason' | 'found'>, evidence: string[] = []) => {
-    if (!decisions.has(id)) decisions.set(id, { store: 'cache', kind: 'key', id, name: null, evidence, ...more })
+    if (!isShown(id)) hidden.add(more)
+    else if (!decisions.has(id)) decisions.set(id, { store: 'cache', kind: 'key', id, name: null, evidence, ...more })
   }
   for (const name of gathered.foreign) add(name, { verdict: 'untouched', reason: 'foreign', found: 'pointer' })
   let isPartial = (await whatIsMissing(tx)).length > 0
@@ -133,7 +154,8 @@ async function explainEntries(
     isPartial = true
     for (const name of gathered.names.keys()) add(name, { verdict: 'deleted', reason: 'source', found: 'pointer' })
   }
-  return { verdicts: [...decisions.values()].sort((one, other) => (one.id < other.id ? -1 : 1)), isPartial }
+  const shown = [...decisions.values()].sort((one, other) => (one.id < other.id ? -1 : 1))
+  return { verdicts: [...shown, ...hidden.records()], isPartial }
 }
 
 /** The fields of a stream's entry as lines of JSON. Their values remain strings: a nested value may be too deep to be written again. */
@@ -213,6 +235,7 @@ async function residueOfEntries(
   const wordDecider = words && !words.isEmpty ? valueDeciderIn(db, undefined, words, { projects, now }) : undefined
   const left = await namesInIndex(ports, [...indexedIds(about, chosen), ...who])
   for (const name of await stillNamed(ports, key, projects, now, wordDecider)) left.add(name)
+  const reported = new Set(key)
   const people = [...who, ...idsOfSubject(scopeSubject(scope))]
   const ownershipOf = ownershipReader({
     within: (work) => db.transaction(work),
@@ -220,7 +243,7 @@ async function residueOfEntries(
     erased: new Set([...about, ...people]),
     isPerson: people.length > 0,
   })
-  const sought = { about, chosen, anchors, space, ownershipOf }
+  const sought = { about, chosen, anchors, space, ownershipOf, reported }
   for (const name of await textsLeft(ports, sought, projects, wordDecider)) left.add(name)
   await ports.cache.confirm()
   return left.size
@@ -296,11 +319,13 @@ interface ResidueSearch {
   anchors: readonly string[]
   space: KeySpace
   ownershipOf: CacheSearch['ownershipOf']
+  /** Labels of the keys that provenance named. */
+  reported: ReadonlySet<string>
 }
-/** Names of entries that contain an erased id, or that belong to the project and contain erased words. */
+/** Names of entries that contain an erased id, or that belong to the project and contain erased words. Both by the rules of the erasure. */
 async function textsLeft(
   { db, cache }: CacheSourcePorts,
-  { about, chosen, anchors: within, space, ownershipOf }: ResidueSearch,
+  { about, chosen, anchors: within, space, ownershipOf, reported }: ResidueSearch,
   projects: readonly string[],
   wordDecider: ValueDecider | undefined,
 ): Promise<Set<string>> {
@@ -311,12 +336,17 @@ async function textsLeft(
   const inProject = uniqueInProject(about)
   const isPlain = (name: string) =>
     name.startsWith(ownPrefix) && !distinctiveIds.some(({ id }) => mayBeOurKey(id) || inProject.has(id))
+  const isReported = (name: string) => reported.has(labelOf(name)) || reported.has(name)
+  const rules = { space, isNamed: (name: string) => ids.occursIn(name) || anchors.occursIn(name), ownershipOf }
   const left = new Set<string>()
-  const byWords = new Set<string>()
+  /** Of these, a pointer of another project protects an entry. */
+  const unnamed = new Set<string>()
   /** The end of the last piece of each entry that is being read: words may continue in the next piece. */
   const ends = new Map<string, readonly Readable[]>()
   await cache.texts(async (name, texts, { type, isFirst }) => {
-    if (!mayDeleteKey(name, ownPrefix) || left.has(name)) return
+    if (!mayDeleteKey(name, ownPrefix) || left.has(name) || unnamed.has(name)) return
+    const isOwn = name.startsWith(ownPrefix)
+    const mayErase = memoize(async () => isOwn || isReported(name) || mayEraseById(rules, name))
     const values = texts.map((text) => readable(text))
     // An entry may be read twice.
     const before = isFirst ? [] : (ends.get(name) ?? [])
@@ -324,21 +354,27 @@ async function textsLeft(
     if (texts.length > 1) ends.set(name, values.slice(-maxBefore))
     for (const [oldest] of ends) if (ends.size > maxOpen) ends.delete(oldest)
     const all = [name, ...values.map(({ text }) => text)]
-    const isInside = all.some(anchors.occursIn)
-    if (all.some(ids.occursIn) || ((isInside || isPlain(name)) && all.some(clientChosenIds.occursIn))) left.add(name)
-    else if (wordDecider && (isInside || name.startsWith(ownPrefix) || isInKeySpace(space, name))) {
+    // An id in a value proves nothing about an entry that nobody owns and the organization may not claim.
+    const isAnchored =
+      anchors.occursIn(name) ||
+      (all.some(anchors.occursIn) && ((await mayErase()) || isOfOthers(await ownershipOf(name))))
+    const isById = all.some(ids.occursIn) || ((isAnchored || isPlain(name)) && all.some(clientChosenIds.occursIn))
+    if (isById && (await mayErase())) {
+      const isNamed = isOwn || isReported(name) || rules.isNamed(name)
+      ;(isNamed ? left : unnamed).add(name)
+    } else if (wordDecider && (isAnchored || isOwn || isInKeySpace(space, name))) {
       const ownership = memoize(async (): Promise<Ownership> => {
-        const found = name.startsWith(ownPrefix) ? 'own' : await ownershipOf(name)
-        return found === 'nobody' && isInside ? 'own' : found
+        const found = isOwn ? 'own' : await ownershipOf(name)
+        return found === 'nobody' && isAnchored ? 'own' : found
       })
       for (const value of [{ form: 'text' as const, text: name }, ...values])
-        if (await wordDecider.hasErasedWords(value, ownership)) byWords.add(name)
+        if (await wordDecider.hasErasedWords(value, ownership)) unnamed.add(name)
       for (const parts of readings([...before, ...values], type))
-        if (!byWords.has(name) && (await wordDecider.acrossParts(parts, ownership)).size > 0) byWords.add(name)
+        if (!unnamed.has(name) && (await wordDecider.acrossParts(parts, ownership)).size > 0) unnamed.add(name)
     }
   })
-  const foreign = await db.transaction((tx) => foreignRefs(tx, 'cache', [...byWords], projects))
-  for (const name of byWords) if (!foreign.has(name)) left.add(name)
+  const foreign = await db.transaction((tx) => foreignRefs(tx, 'cache', [...unnamed], projects))
+  for (const name of unnamed) if (!foreign.has(name)) left.add(name)
   return left
 }
 
@@ -424,17 +460,19 @@ async function visitEntries(
   { isThere, projects, tx }: { isThere: boolean; projects: ReadonlySet<string>; tx: Transaction },
   visit: (finding: CacheFinding) => Promise<void>,
 ): Promise<UnsearchedEntries> {
-  const all: UnsearchedEntries = { binary: new Set(), isOutside: false, lasting: new Set() }
+  const all = noneUnsearched()
   const scan = async (search: CacheSearch, names?: readonly string[]) => {
     if (names?.length === 0) return
     const erase = async (finding: CacheFinding) => {
       const { name, isPrefixed = false } = finding
       const isForeign = isPrefixed && (await foreignRefs(tx, 'cache', [name], [...projects])).size > 0
-      if (!isForeign) await visit(finding)
+      if (isForeign) all.owned.add(labelOf(name))
+      else await visit(finding)
     }
-    const { binary, isOutside, lasting } = await scanCache(ports.cache, search, erase, names)
+    const { binary, isOutside, lasting, owned } = await scanCache(ports.cache, search, erase, names)
     for (const label of binary) all.binary.add(label)
     for (const label of lasting) all.lasting.add(label)
+    for (const label of owned) all.owned.add(label)
     all.isOutside ||= isOutside
   }
   const named = await namesLabelled(ports, [...items.key, ...items.found])
@@ -498,7 +536,13 @@ async function eraseEntries(
     isOwnResult: (name, value) => notes[labelOf(name, value)] === 'cut',
   }
   const work = eraser(cache, sought, { run, notes })
-  const { binary, isOutside, lasting } = await visitEntries(ports, kinds, sought, { isThere, projects, tx }, work.visit)
+  const { binary, isOutside, lasting, owned } = await visitEntries(
+    ports,
+    kinds,
+    sought,
+    { isThere, projects, tx },
+    work.visit,
+  )
   const count = await work.finish()
   await cache.forget([
     ...indexedIds(kinds.about, kinds.chosen.map(chosenOf)),
@@ -518,6 +562,7 @@ async function eraseEntries(
       cacheBinary: tallyOf([...binary].slice(0, maxBinary)),
       cacheOutside: tallyOf(isOutside ? ['outside'] : []),
       cacheLasting: tallyOf([...lasting].slice(0, maxBinary)),
+      cacheOwned: tallyOf([...owned].slice(0, maxBinary)),
     },
     mentions: [],
   }
@@ -573,33 +618,14 @@ export function cacheDataSource(ports: CacheSourcePorts): DataSource {
     residue: (scope, items, now, words, projects) => residueOfEntries(ports, scope, items, now, words, projects),
     projectsIn: (items) => projectsAmong(itemsByKind(items).within),
     read: cacheReader(ports),
-    notSearched(results) {
-      const { cacheBinary = 0, cacheOutside = 0, cacheLasting = 0 } = results
+    notSearched({ cacheBinary = 0, cacheOutside = 0, cacheLasting = 0, cacheOwned = 0 }) {
+      const counted = (code: 'cacheValues' | 'cacheLasting' | 'idsOfOthers', count: number) =>
+        count > 0 ? [{ what: receiptText('notSearched', code), count: count < maxBinary ? count : null }] : []
       return [
-        ...(cacheBinary > 0
-          ? [
-              {
-                what: receiptText('notSearched', 'cacheValues'),
-                count: cacheBinary < maxBinary ? cacheBinary : null,
-              },
-            ]
-          : []),
-        ...(cacheLasting > 0
-          ? [
-              {
-                what: receiptText('notSearched', 'cacheLasting'),
-                count: cacheLasting < maxBinary ? cacheLasting : null,
-              },
-            ]
-          : []),
-        ...(cacheOutside > 0
-          ? [
-              {
-                what: receiptText('notSearched', 'cacheOutside'),
-                count: null,
-              },
-            ]
-          : []),
+        ...counted('cacheValues', cacheBinary),
+        ...counted('cacheLasting', cacheLasting),
+        ...counted('idsOfOthers', cacheOwned),
+        ...(cacheOutside > 0 ? [{ what: receiptText('notSearched', 'cacheOutside'), count: null }] : []),
       ]
     },
     forget: (runId) => cache.forgetNotes(runId),

@@ -23,6 +23,7 @@ import {
   keyingIds,
   mayBeOurKey,
   mayDeleteKey,
+  mayEraseById,
   uniqueInProject,
 } from './rules.ts'
 
@@ -69,7 +70,7 @@ export interface CacheFinding extends Pick<CacheEntry, 'name' | 'type'> {
   found: CacheMatchReason
   verdict: 'deleted' | 'cut' | 'retained'
   changes?: CacheChange[]
-  /** Only the key space of the organization contains the entry. The entry remains if a pointer of another project names it. */
+  /** Nothing in its name leads to the project. The entry remains if a pointer of another project names it. */
   isPrefixed?: boolean
 }
 /** Labels of values that cannot be searched, and whether some entries were outside the search. */
@@ -78,7 +79,15 @@ export interface UnsearchedEntries {
   isOutside: boolean
   /** Labels of entries with an id of the project or conversation in their names that are not cached values, or may belong to others. */
   lasting: Set<string>
+  /** Labels of entries with an erased id that belong to others, or that the organization may not claim. */
+  owned: Set<string>
 }
+export const noneUnsearched = (): UnsearchedEntries => ({
+  binary: new Set(),
+  isOutside: false,
+  lasting: new Set(),
+  owned: new Set(),
+})
 
 /** A hash of a name or value for plans and notes, because the name may be personal data. */
 export const labelOf = (...texts: (string | Buffer)[]): string => {
@@ -234,7 +243,12 @@ function cacheDecider(sought: CacheSearch) {
   const inProject = uniqueInProject(sought.ids)
   const isPlain = (name: string) =>
     isOwn(name) && !distinctiveIds.some(({ id }) => mayBeOurKey(id) || inProject.has(id))
-  const unsearched: UnsearchedEntries = { binary: new Set(), isOutside: false, lasting: new Set() }
+  const unsearched = noneUnsearched()
+  const rules = {
+    space,
+    isNamed: (name: string): boolean => ids.occursIn(name) || anchors.occursIn(name),
+    ownershipOf: sought.ownershipOf,
+  }
   const soughtIds = {
     erased: new Set([...sought.ids, ...sought.chosen.map(({ id }) => id)]),
     namesErased: (text: string): boolean => ids.occursIn(text) || chosen.occursIn(text),
@@ -253,7 +267,12 @@ function cacheDecider(sought: CacheSearch) {
     const naming = names.get(name) ?? (isNear && wordDecider ? { named: [], remaining: [] } : undefined)
     const by: CacheMatchReason = names.has(name) ? 'pointer' : isNear ? 'group' : 'text'
     if (sought.indexed.has(name)) return whole(entry, 'index')
-    if (ids.occursIn(name)) return whole(entry, by)
+    const mayErase = memoize(async () => names.has(name) || isOwn(name) || mayEraseById(rules, name))
+    const isUnnamed = naming === undefined && !isOwn(name) && !rules.isNamed(name)
+    if (ids.occursIn(name)) {
+      if (await mayErase()) return whole(entry, by)
+      unsearched.owned.add(labelOf(name))
+    }
     if (!isOwn(name) && !names.has(name) && keys.occursIn(name)) {
       const owner = await sought.ownershipOf(name)
       if (owner === 'own' && (await sought.isCached(name))) return whole(entry, 'group')
@@ -263,9 +282,16 @@ function cacheDecider(sought: CacheSearch) {
     const fields = type === 'hash' ? parts.map(({ id }) => id.toString()) : []
     const contains = (searchStrings: typeof ids) =>
       searchStrings.occursIn(name) || [...fields, ...values.map(({ text }) => text)].some(searchStrings.occursIn)
-    const isAnchored = !anchors.isEmpty && contains(anchors)
+    // An id in a value proves nothing about an entry that nobody owns and the organization may not claim.
+    const isAnchored =
+      !anchors.isEmpty &&
+      (anchors.occursIn(name) ||
+        (contains(anchors) && ((await mayErase()) || isOfOthers(await sought.ownershipOf(name)))))
     const mayFollow = isAnchored || isPlain(name)
-    if (mayFollow && chosen.occursIn(name)) return { ...whole(entry, by), isClientChosen: true }
+    if (mayFollow && chosen.occursIn(name)) {
+      if (await mayErase()) return { ...whole(entry, by), isClientChosen: true }
+      unsearched.owned.add(labelOf(name))
+    }
     if (isNear && !wordDecider) return whole(entry, by)
 
     const ownership = memoize(async (): Promise<Ownership> => {
@@ -288,18 +314,22 @@ function cacheDecider(sought: CacheSearch) {
       const isSure = ids.occursIn(text) || ids.occursIn(field)
       const isLikely = mayFollow && (chosen.occursIn(text) || chosen.occursIn(field))
       if (!isSure && !isLikely) continue
+      if (!(await mayErase())) {
+        unsearched.owned.add(labelOf(name))
+        continue
+      }
       isClientChosen ||= !isSure
       const isRecord =
         type === 'hash' &&
         [...sought.ids, ...distinctiveIds.map(({ id }) => id)].some((id) => isRecordField(field, text, id))
       const rest = isRecord ? undefined : await withoutRecords(part, field)
       if (rest === undefined && (type === 'string' || type === 'other' || isOwn(name) || isRecord))
-        return { ...whole(entry, by), ...(isClientChosen && { isClientChosen }) }
+        return { ...whole(entry, by), isPrefixed: isUnnamed, ...(isClientChosen && { isClientChosen }) }
       known.set(part, { part, to: rest === undefined ? null : Buffer.from(rest) })
     }
     const isInside = naming !== undefined || isAnchored || isOwn(name) || isInKeySpace(space, name)
     if (!isInside) unsearched.isOutside = true
-    const isPrefixed = isInside && naming === undefined && !isAnchored && !isOwn(name)
+    const isPrefixed = isUnnamed
     if (isInside && wordDecider && (await wordDecider.hasErasedWords({ form: 'text', text: name }, ownership)))
       return { ...whole(entry, by), isPrefixed }
     const { changes, isRetained, isCut } =

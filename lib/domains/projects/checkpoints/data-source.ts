@@ -12,10 +12,11 @@ import type { ErasureScope, ProjectPart } from '#lib/kernel/erasure-scope.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { receiptText } from '#lib/kernel/receipt-texts.ts'
 import { shownId } from '#lib/kernel/scoped-ids.ts'
-import type { CheckpointStore, FoundInThread } from '#lib/stores/checkpoints/checkpoints.ts'
+import type { CheckpointStore, FoundInThread, Remembered } from '#lib/stores/checkpoints/checkpoints.ts'
 import { type MissingStoreData, requireConnectedStores } from '#lib/stores/registered-store.ts'
 import { writersOf } from '../legal-holds.ts'
 import type { Source, Sources } from '../provenance/sources.ts'
+import { erasersOf, placeRule } from '../values/place-owners.ts'
 import { Fingerprints } from '../words/fingerprints.ts'
 import { addNames, SourceSpan, SourceWords } from '../words/run-words.ts'
 import {
@@ -41,14 +42,7 @@ import {
   parseItem,
   wholeThread,
 } from './items.ts'
-import {
-  erasersOf,
-  isMemoryOfOthers,
-  memoriesWithWords,
-  memoryLabel,
-  memoryText,
-  residueOfMemories,
-} from './memories-by-words.ts'
+import { isMemoryOfOthers, memoriesWithWords, memoryLabel, memoryText, residueOfMemories } from './memories-by-words.ts'
 import { organisationsOfProjects, threadsOfSubject } from './repository.ts'
 import {
   idsOf,
@@ -137,6 +131,13 @@ async function threadsById(
   return threads
 }
 
+/** Ids in the name of an item that make it an item of the source. */
+const idsTiedTo = ({ id, conversation, threads }: ThreadSearch): string[] => [
+  id,
+  ...(conversation === null ? [] : [conversation, shownId(conversation)]),
+  ...threads,
+]
+
 /** The threads to search for each source. Threads of other projects are never searched, even if pointers name them. */
 async function threadsToSearch(
   batch: readonly ThreadSearch[],
@@ -148,11 +149,15 @@ async function threadsToSearch(
     threads: new Set([...threadsOf(source), ...(byId.get(source.id) ?? [])]),
   }))
   const projects = await projectsOf(tx, [...new Set(named.flatMap(({ threads }) => [...threads]))])
+  const own = await erasersOf(tx, [...new Set(batch.map(({ project }) => project))], batch.flatMap(idsTiedTo))
+  const { mayErase } = placeRule((run) => run(tx), own)
   const searched = new Map<string, Set<ThreadSearch>>()
   for (const { source, threads } of named)
     for (const thread of threads) {
       const theirs = projects.get(thread)
       if (theirs && !theirs.has(source.project)) continue
+      // Only an id in the thread leads to it.
+      if (!theirs && !threadsOf(source).includes(thread) && !(await mayErase(thread))) continue
       searched.set(thread, (searched.get(thread) ?? new Set()).add(source))
     }
   return searched
@@ -210,13 +215,17 @@ async function* memoriesOfBatch(
   batch: readonly ThreadSearch[],
   tx: Transaction,
 ): AsyncGenerator<ThreadPlan> {
+  const projects = [...new Set(batch.map(({ project }) => project))]
+  const erasers = await erasersOf(tx, projects, batch.flatMap(idsTiedTo))
+  const rule = placeRule((run) => run(tx), erasers)
+  const mayErase: Remembered['mayErase'] = ({ namespace, key }) => rule.mayErase(namespace, key)
   const memories = batch.map(remembered)
   const ties = [...new Set(memories.flatMap((one) => one.ties))]
   // One search for the whole batch, because each search reads the whole store and most find nothing.
   const [all] = together(memories.map((one) => ({ ...one, ties })))
-  const isAny = all !== undefined && (await store.memories(all, tx)) > 0
+  const isAny = all !== undefined && (await store.memories({ ...all, mayErase }, tx)) > 0
   for (const source of batch) {
-    const held = isAny ? await store.memories(remembered(source), tx) : 0
+    const held = isAny ? await store.memories({ ...remembered(source), mayErase }, tx) : 0
     const item = messageItem(null, source.id, null)
     if (held > 0) yield { ...nothing, thread: null, items: [item], messages: held, found: ['text'] }
     else yield { ...nothing, thread: null, watched: [item] }
@@ -276,10 +285,10 @@ async function* memoriesByWords(
   const { ids, projects } = terms
   const words = terms.words()
   if (words.isEmpty && projects.size === 0) return
-  const item = memoriesItem([...projects], terms.since())
+  const erasers = await erasersOf(tx, [...projects], ids)
+  const item = memoriesItem([...projects, ...erasers.organisations], terms.since())
   let count = 0
   if (!isAway) {
-    const erasers = await erasersOf(tx, [...projects], ids)
     const within = <T>(run: Within<T>) => run(tx)
     const sought = { words: [words], erasers, erasedIds: erasedSourceIds, now, within }
     for await (const { changes } of memoriesWithWords(store, sought, tx)) count += changes.length
@@ -391,9 +400,16 @@ async function planOf(
   }
 }
 
-/** The item of a thread, unless another organization owns the thread. The application may have named it itself: then nobody owns it. */
+const mayClaimThread = async (thread: string, projects: readonly string[], tx: Transaction): Promise<boolean> =>
+  placeRule((run) => run(tx), await erasersOf(tx, projects)).mayErase(thread)
+
+/**
+ * The item of a thread, unless another organization owns the thread. The application may have named it itself: then nobody owns it, and the
+ * organization must be able to claim it.
+ */
 async function itemsOfThread(thread: string, projects: readonly string[], tx: Transaction): Promise<ItemId[]> {
   const owners = [...((await projectsOf(tx, [thread])).get(thread) ?? [])]
+  if (owners.length === 0 && !(await mayClaimThread(thread, projects, tx))) return []
   if (owners.length > 0 && !owners.some((one) => projects.includes(one))) {
     const own = (await organisationsOfProjects(tx, { projects })).map(({ organisation }) => organisation)
     const theirs = await organisationsOfProjects(tx, { projects: owners })
@@ -417,7 +433,7 @@ const checkpointReader =
         itemsOf: (projects, tx) => itemsOfThread(thread, projects, tx),
         async isOfOthers(projects, tx) {
           const owners = (await projectsOf(tx, [thread])).get(thread)
-          return owners?.isDisjointFrom(new Set(projects)) === true
+          return owners ? owners.isDisjointFrom(new Set(projects)) : !(await mayClaimThread(thread, projects, tx))
         },
       })
     for (const memory of memories)
@@ -459,17 +475,20 @@ async function residueOfCheckpoints(
     // A thread that is now shared: search it for every erased id.
     else rest.set(thread, (isWhole ? ids : wanted).union(rest.get(thread) ?? new Set()))
   }
+  const sought = memoriesSought(items, part)
+  // Without its project, the erased person's own name would count as the name of a person in another project.
+  const projects = [...new Set([...sought.projects, ...further])]
+  const ofPart = part ? [part.project, ...projects] : projects
+  const erasers = await db.transaction((tx) => erasersOf(tx, ofPart, sought.ids, sought.organisations))
+  const { mayErase } = placeRule((run) => db.transaction(run), erasers)
   const found = await db.transaction(
     async (tx) => ({
       rows: await storedSources(tx, [...ids]),
       present: wholes.length === 0 ? 0 : (await store.present(wholes, tx)).length,
-      late: await threadsElsewhere(store, [...ids], part?.project ?? null, tx),
+      late: await threadsElsewhere(store, [...ids], { project: part?.project ?? null, mayErase }, tx),
     }),
     { longest: longestSearch },
   )
-  const sought = memoriesSought(items, part)
-  // Without its project, the erased person's own name would count as the name of a person in another project.
-  const projects = [...new Set([...sought.projects, ...further])]
   const wordsIn = await threadWordSearches(
     { words, rows: found.rows, threads: [...rest.keys()], scope, projects, now },
     (run) => db.transaction(run),
@@ -484,6 +503,7 @@ async function residueOfCheckpoints(
     together([...ids].map((id) => rememberedOf(id, found.rows.get(id)))).map((one) => ({
       ...one,
       ...wordsIn(null),
+      mayErase: ({ namespace, key }) => mayErase(namespace, key),
     })),
   )
   const memoriesLeft = await residueOfMemories(
@@ -510,13 +530,14 @@ async function lateByWords(
 ): Promise<number> {
   if (!words) return 0
   const found = new Set<string>()
-  for (const { projects = [], since } of items.map(parseItem))
+  for (const { projects = [], organisations = [], since } of items.map(parseItem))
     if (since)
       await db.transaction(
         async (tx) => {
           const sought = {
             words,
             projects,
+            organisations,
             since,
             now,
             within: <T>(run: (tx: Transaction) => Promise<T>) => run(tx),
@@ -584,7 +605,8 @@ export function checkpointsDataSource(deps: CheckpointsSourceDeps): DataSource {
     },
     erase: (scope, items, tx, options) => eraseCheckpoints(deps, scope, items, tx, options),
     countsAs: (item) => (parseItem(item).mark === 'moved' ? 'nothing' : 'erased'),
-    notSearched: ({ threadsNotSearched = 0, memoriesLeft = 0, memoriesOutside = 0 }) => [
+    notSearched: ({ threadsNotSearched = 0, memoriesLeft = 0, memoriesOutside = 0, placesOwned = 0 }) => [
+      ...(placesOwned > 0 ? [{ what: receiptText('notSearched', 'idsOfOthers'), count: placesOwned }] : []),
       ...(threadsNotSearched > 0
         ? [
             {

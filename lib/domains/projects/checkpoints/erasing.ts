@@ -10,6 +10,7 @@ import { type MissingStoreData, requireConnectedStores } from '#lib/stores/regis
 import { writersOf } from '../legal-holds.ts'
 import { othersOf } from '../provenance/pointers.ts'
 import type { Source, Sources, WholeContainer } from '../provenance/sources.ts'
+import { erasersOf, placeRule } from '../values/place-owners.ts'
 import {
   byThread,
   type ItemsOfThread,
@@ -181,10 +182,14 @@ function threadRewriter(
 async function addLateThreads(
   store: CheckpointStore,
   threads: [string | null, ItemsOfThread][],
-  { ids, project, moved }: { ids: readonly string[]; project: string | null; moved: ReadonlySet<string> },
+  {
+    ids,
+    moved,
+    ...whose
+  }: { ids: readonly string[]; moved: ReadonlySet<string> } & Parameters<typeof threadsElsewhere>[2],
   tx: Transaction,
 ): Promise<void> {
-  for (const { thread, id } of await threadsElsewhere(store, ids, project, tx)) {
+  for (const { thread, id } of await threadsElsewhere(store, ids, whose, tx)) {
     if (moved.has(thread)) continue
     const known = threads.find(([one]) => one === thread)?.[1]
     if (known) known.ids.add(id)
@@ -229,11 +234,11 @@ async function addThreadsByWords(
   if (!options?.words) return
   const { words, now } = options
   const without = new Set([...threads.flatMap(([thread]) => thread ?? []), ...movedOf(items)])
-  for (const { projects = [], since } of items.map(parseItem))
+  for (const { projects = [], organisations = [], since } of items.map(parseItem))
     if (since)
       for (const thread of await threadsWithWords(
         store,
-        { words, projects, since, now, within: (run) => run(tx), without },
+        { words, projects, organisations, since, now, within: (run) => run(tx), without },
         tx,
       ))
         threads.push([thread, { isWhole: false, isDecided: false, ids: new Set(), sources: new Set() }])
@@ -257,7 +262,17 @@ export async function eraseCheckpoints(
   const ids = [...new Set(threads.flatMap(([, { sources: of }]) => [...of]))]
   const rows = await storedSources(tx, ids)
   const missing = ids.filter((id) => !rows.has(id))
-  await addLateThreads(store, threads, { ids: missing, project: part?.project ?? null, moved: movedOf(items) }, tx)
+  const sought = memoriesSought(items, part)
+  const projects = [
+    ...(part ? [part.project] : []),
+    ...sought.projects,
+    ...[...rows.values()].map(({ project }) => project),
+    ...(options?.projects ?? []),
+  ]
+  const erasers = await erasersOf(tx, projects, sought.ids, sought.organisations)
+  const { mayErase, outside } = placeRule((run) => run(tx), erasers)
+  const project = part?.project ?? null
+  await addLateThreads(store, threads, { ids: missing, project, mayErase, moved: movedOf(items) }, tx)
   if (isNobody(scope)) await addThreadsByWords(store, threads, items, options, tx)
   const threadNames = threads.map(([thread]) => thread)
   const wordsIn = await threadWordSearches(
@@ -267,7 +282,11 @@ export async function eraseCheckpoints(
   const rewriter = threadRewriter(deps, scope, { rows, wordsIn }, tx, options)
   const remembered = together(ids.map((id) => rememberedOf(id, rows.get(id))))
   let erased = await store.forget(
-    remembered.map((one) => ({ ...one, ...wordsIn(null) })),
+    remembered.map((one) => ({
+      ...one,
+      ...wordsIn(null),
+      mayErase: ({ namespace, key }) => mayErase(namespace, key),
+    })),
     tx,
   )
   erased += await eraseThreads(deps, scope, threads, { rows, rewrite: rewriter.rewrite }, tx, now)
@@ -276,7 +295,7 @@ export async function eraseCheckpoints(
   const byWords = await eraseMemories(
     store,
     {
-      ...memoriesSought(items, part),
+      ...sought,
       words: [options?.words ?? fingerprintsOf(texts), fingerprintsOf(versions)],
     },
     tx,
@@ -284,7 +303,7 @@ export async function eraseCheckpoints(
   )
   erased += byWords.cut.length + byWords.deleted.length
   const counts = countsOf(items, { erased, named, moved: rewriter.moved }, scope, options)
-  return { ...counts, ...reportOf(rewriter, byWords) }
+  return { ...counts, ...reportOf(rewriter, byWords, outside) }
 }
 
 /** Counts planned items, so that a page repeated after a crash has the same count. A repeated search has no plan and counts matches. */
@@ -307,6 +326,7 @@ function countsOf(
 const reportOf = (
   { rewritten, unreadable }: Pick<ReturnType<typeof threadRewriter>, 'rewritten' | 'unreadable'>,
   byWords: Awaited<ReturnType<typeof eraseMemories>>,
+  outside: ReadonlySet<string>,
 ): Pick<Erased, 'unreadable' | 'mentions' | 'tallies'> => ({
   ...(unreadable.length > 0 && { unreadable }),
   mentions: [...rewritten.values()].flatMap(({ mentions }) =>
@@ -317,6 +337,7 @@ const reportOf = (
     derivedDeleted: tallyOf(byWords.deleted),
     memoriesLeft: tallyOf(byWords.left),
     memoriesOutside: tallyOf(byWords.outside),
+    placesOwned: tallyOf(outside),
     threadsNotSearched: tallyOf(
       [...rewritten].flatMap(([thread, { notSearched }]) => (notSearched > 0 ? [thread] : [])),
     ),

@@ -5,7 +5,7 @@ import { shownId } from '#lib/kernel/scoped-ids.ts'
  * Items of a run's pages for checkpoints. They contain enough to search again after all other data is deleted:
  * - `<thread>/<message>`, with a third part if the source has another id.
  * - `<thread>/*` for a thread to delete completely; `<thread>/**` if somebody decided this.
- * - `/<message>` for the long-term store; `/@<project>,<project>` for items found there only by words. With a third part, the time since
+ * - `/<message>` for the long-term store; `/@<organization>,<project>,<project>` for items found there only by words. With a third part, the time since
  *   which threads are searched for the words as well. With a fourth part, the only item of the store to search.
  * - For a thread that cannot be rewritten: `<thread>/?` while undecided, then `<thread>/**` or `<thread>/=` (retained); `<thread>/#` under
  *   legal hold; `<thread>/~` in the step from which it was moved.
@@ -19,8 +19,9 @@ interface CheckpointItem {
   message: string | null
   /** The message or document from which it was derived. */
   source: string | null
-  /** For the long-term store: the projects whose words to search for. */
+  /** For the long-term store: the projects whose words to search for, and the organizations that they had when the erasure was planned. */
   projects?: string[]
+  organisations?: string[]
   /** Threads that were written since this time are searched for the words. */
   since?: Date
   /** The only item of the long-term store to search, by its label. */
@@ -65,10 +66,12 @@ export function parseItem(item: string): CheckpointItem {
   if (isDecided || mark !== null || message === '*')
     return { thread: given, message: null, source: null, isDecided, mark }
   if (given === null && message.startsWith('@')) {
-    const projects = message.slice(1).split(',').map(decodeURIComponent)
+    const ids = message.slice(1).split(',').map(decodeURIComponent)
+    const isOrganisation = (id: string) => id.startsWith('org_')
+    const [projects, organisations] = [ids.filter((id) => !isOrganisation(id)), ids.filter(isOrganisation)]
     const since = source === undefined || source === '' ? {} : { since: new Date(Number(source)) }
     const memory = label === undefined ? {} : { memory: decodeURIComponent(label) }
-    return { thread: null, message: null, source: null, projects, isDecided, mark, ...since, ...memory }
+    return { thread: null, message: null, source: null, projects, organisations, isDecided, mark, ...since, ...memory }
   }
   const id = decodeURIComponent(message)
   return { thread: given, message: id, source: source === undefined ? id : decodeURIComponent(source), isDecided, mark }
@@ -106,19 +109,31 @@ export function byThread(items: readonly string[]): [thread: string | null, Item
 export const mayBeShared = (threads: Readonly<ReturnType<typeof byThread>>): string[] =>
   threads.flatMap(([thread, { isWhole, isDecided }]) => (thread !== null && isWhole && !isDecided ? [thread] : []))
 
-/** What to search for in the long-term store: the projects of the erased words, and the ids that identify items of these projects. */
-export function memoriesSought(
-  items: readonly string[],
-  part: ProjectPart | undefined,
-): { projects: string[]; ids: Set<string>; only?: ReadonlySet<string> } {
+/** What to search for in the long-term store. */
+export interface SoughtByItems {
+  /** The projects of the erased words. */
+  projects: string[]
+  organisations: string[]
+  /** The ids that identify items of these projects. */
+  ids: Set<string>
+  /** The labels of the only items to search. */
+  only?: ReadonlySet<string>
+}
+export function memoriesSought(items: readonly string[], part: ProjectPart | undefined): SoughtByItems {
   const parsed = items.map(parseItem)
   const stores = parsed.filter((one) => one.projects !== undefined)
   const labels = stores.flatMap((one) => one.memory ?? [])
   const projects = [...new Set(parsed.flatMap((one) => one.projects ?? []))]
+  const organisations = [...new Set(parsed.flatMap((one) => one.organisations ?? []))]
   const conversation = part?.conversation ?? null
   const ids = new Set([
     ...(conversation === null ? [] : [conversation, shownId(conversation)]),
     ...parsed.flatMap(({ thread, message, source }) => [thread, message, source].filter((one) => one !== null)),
   ])
-  return { projects, ids, ...(labels.length > 0 && labels.length === stores.length && { only: new Set(labels) }) }
+  return {
+    projects,
+    organisations,
+    ids,
+    ...(labels.length > 0 && labels.length === stores.length && { only: new Set(labels) }),
+  }
 }

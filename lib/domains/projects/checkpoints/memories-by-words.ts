@@ -2,44 +2,18 @@ import { createHash } from 'node:crypto'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { type ErasedRunMatch, type ErasedWords, longestSearch } from '#lib/kernel/data-source.ts'
 import type { CheckpointStore, Memory, MemoryChange, MemoryCursor } from '#lib/stores/checkpoints/checkpoints.ts'
-import { isDistinctiveText } from '#lib/stores/checkpoints/search-strings.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { generatedIn, namesIn } from '../values/readable.ts'
+import { type Erasers, erasersOf, ownerByIds, ownerByNames, type PlaceOwner } from '../values/place-owners.ts'
+import { generatedIn } from '../values/readable.ts'
 import { valueDecider } from '../values/value-decider.ts'
 import { livingAuthors } from '../words/living-authors.ts'
-import { anyClaimsAll, claimsTo, organisationsOfProjects, projectsNamed } from './repository.ts'
-
-/** The erasing projects with their organizations, and further ids that belong to them, even if their rows no longer exist. */
-interface Erasers {
-  projects: readonly string[]
-  organisations: readonly string[]
-  ids: ReadonlySet<string>
-}
-/**
- * The owner of an item of the long-term store.
- * - `named`: it names an id of the erasing projects.
- * - `ours`: it names no project, and their organization may claim it.
- * - `sibling`: it belongs to another project of the same organization.
- * - `foreign`: it belongs to another organization, or to nobody known.
- */
-type MemoryOwner = 'named' | 'ours' | 'sibling' | 'foreign'
+import type { SoughtByItems } from './items.ts'
+import { anyClaimsAll } from './repository.ts'
 
 /** Decides by ids and namespaces, never by words: an equal sentence proves nothing. */
-async function ownerOf(tx: Transaction, { namespace, key, value }: Memory, own: Erasers): Promise<MemoryOwner> {
-  const names = [...new Set([...namesIn(namespace), ...namesIn(key)])]
-  const generated = [namespace, key, value].flatMap(generatedIn)
-  const ids = [...new Set([...names.filter(isDistinctiveText), ...generated])]
-  if (ids.some((id) => own.ids.has(id) || own.projects.includes(id))) return 'named'
-  const named = await projectsNamed(tx, { ids })
-  if (named.some(({ project }) => own.projects.includes(project))) return 'named'
-  if (named.length > 0)
-    return named.every(({ organisation }) => own.organisations.includes(organisation)) ? 'sibling' : 'foreign'
-  const claimed = await claimsTo(tx, { organisations: own.organisations, names: [...names, ...generated] })
-  const isOwn = ({ id }: { id: string }) => own.organisations.includes(id)
-  const inside = claimed.filter(({ is_inside }) => is_inside)
-  if (inside.some(isOwn)) return 'ours'
-  if (inside.length > 0) return 'foreign'
-  return claimed.some((one) => isOwn(one) && one.is_any) ? 'ours' : 'foreign'
+async function ownerOf(tx: Transaction, memory: Memory, own: Erasers): Promise<PlaceOwner> {
+  const owner = await ownerByNames(tx, [memory.namespace, memory.key], own)
+  return owner === 'ours' ? ((await ownerByIds(tx, generatedIn(memory.value), own)) ?? 'ours') : owner
 }
 
 /** Whether an item belongs to another project or organization than these, or to nobody known. */
@@ -69,16 +43,6 @@ interface FoundMemories {
   changes: MemoryChange[]
   /** Items that remain: another project of the organization owns them, or its texts contain the same words. */
   left: Memory[]
-}
-
-/** The erasing projects, their organizations and further ids. */
-export async function erasersOf(
-  tx: Transaction,
-  projects: readonly string[],
-  ids: Iterable<string> = [],
-): Promise<Erasers> {
-  const rows = await organisationsOfProjects(tx, { projects })
-  return { projects, organisations: rows.map(({ organisation }) => organisation), ids: new Set(ids) }
 }
 
 /** Identifies an item in counts by a hash, because its key may contain personal data. */
@@ -156,12 +120,12 @@ export async function* memoriesWithWords(
 /** Erases items of the long-term store that contain erased words, whatever ids they name. */
 export async function eraseMemories(
   store: CheckpointStore,
-  sought: { words: readonly ErasedWords[]; projects: string[]; ids: Set<string>; only?: ReadonlySet<string> },
+  sought: SoughtByItems & { words: readonly ErasedWords[] },
   tx: Transaction,
   now: Date,
 ) {
   const done = { cut: [] as string[], deleted: [] as string[], left: [] as string[], outside: [] as string[] }
-  const erasers = await erasersOf(tx, sought.projects, sought.ids)
+  const erasers = await erasersOf(tx, sought.projects, sought.ids, sought.organisations)
   for await (const { changes, left } of memoriesWithWords(
     store,
     { ...sought, erasers, now, within: (run) => run(tx) },
@@ -179,13 +143,13 @@ export async function eraseMemories(
 /** Counts the items that would still be changed. */
 export async function residueOfMemories(
   { db, store }: { db: Database; store: CheckpointStore },
-  { projects, ids }: { projects: string[]; ids: Set<string> },
+  { projects, organisations, ids }: SoughtByItems,
   words: ErasedWords,
   now: Date,
 ): Promise<number> {
   if (projects.length === 0) return 0
   const within = <T>(run: (tx: Transaction) => Promise<T>) => db.transaction(run, { longest: longestSearch })
-  const erasers = await within((tx) => erasersOf(tx, projects, ids))
+  const erasers = await within((tx) => erasersOf(tx, projects, ids, organisations))
   let count = 0
   for await (const { changes } of memoriesWithWords(store, { words: [words], erasers, now, within }))
     count += changes.length

@@ -159,3 +159,11 @@ export const anyClaimsAll = statement('checkpoints.any-claims-all', {
   isPrepared: true,
   sql: 'SELECT id FROM organisation_namespaces WHERE id = ANY($organisations) AND is_any LIMIT 1',
 })
+
+/** Returns a row if only one organization has people, so that it may claim every item. */
+export const onlyClaimant = statement('checkpoints.only-claimant', {
+  takes: {},
+  returns: { id: 'text' },
+  isPrepared: true,
+  sql: `SELECT id FROM organisation_namespaces WHERE is_any AND NOT '*' = ANY(namespaces) LIMIT 1`,
+})

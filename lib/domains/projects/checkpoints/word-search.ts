@@ -4,6 +4,7 @@ import type { ErasedRunMatch, ErasedWords } from '#lib/kernel/data-source.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import { scopedId, shownId } from '#lib/kernel/scoped-ids.ts'
 import type { CheckpointStore, Remembered, TextSearch } from '#lib/stores/checkpoints/checkpoints.ts'
+import { erasersOf, placeRule } from '../values/place-owners.ts'
 import { Fingerprints } from '../words/fingerprints.ts'
 import { livingAuthors } from '../words/living-authors.ts'
 import { explainedRuns } from '../words/remaining-texts.ts'
@@ -138,31 +139,35 @@ export async function threadWordSearches(
     ),
   )
   const made = new Map<string, TextSearch | undefined>()
-  return (thread: string | null): { words?: TextSearch } => {
-    const isUnowned = thread !== null && !theirs.has(thread)
-    const projects = [...new Set([...own, ...(thread === null ? [] : (theirs.get(thread) ?? []))])].sort()
+  return (thread: string | null): { words?: TextSearch; keepsDerived?: boolean } => {
+    const owners = thread === null ? undefined : theirs.get(thread)
+    const isUnowned = thread !== null && owners === undefined
+    const keepsDerived = owners?.isDisjointFrom(new Set(own)) === true
+    const projects = [...new Set([...own, ...(owners ?? [])])].sort()
     const key = JSON.stringify([projects, isUnowned ? thread : null])
     if (!made.has(key)) made.set(key, wordSearch({ words: known, projects, now, within, isUnowned }))
     const search = made.get(key)
-    return search ? { words: search } : {}
+    return { ...(search && { words: search }), ...(keepsDerived && { keepsDerived }) }
   }
 }
 
-/** Threads that contain generated ids and belong to no conversation or to the project. */
+/** Threads that contain generated ids and belong to the project, or to nobody if the organization may claim them. */
 export async function threadsElsewhere(
   store: Pick<CheckpointStore, 'naming'>,
   ids: readonly string[],
-  project: string | null,
+  { project, mayErase }: { project: string | null; mayErase(thread: string): Promise<boolean> },
   tx: Transaction,
-) {
+): Promise<{ thread: string; id: string }[]> {
   const sure = ids.filter(isSure)
   if (sure.length === 0) return []
   const named = await store.naming(sure, tx)
   const projects = await projectsOf(tx, [...new Set(named.map(({ thread }) => thread))])
-  return named.filter(({ thread }) => {
-    const theirs = projects.get(thread)
-    return !theirs || (project !== null && theirs.has(project))
-  })
+  const found: typeof named = []
+  for (const one of named) {
+    const theirs = projects.get(one.thread)
+    if (theirs ? project !== null && theirs.has(project) : await mayErase(one.thread)) found.push(one)
+  }
+  return found
 }
 
 const threadsAtOnce = 200
@@ -173,6 +178,8 @@ interface SoughtThreads extends Pick<SearchedWords, 'erasedIds' | 'now' | 'withi
   words: ErasedWords
   /** The erasing projects. */
   projects: readonly string[]
+  /** The organizations that the projects had when the erasure was planned. */
+  organisations?: readonly string[]
   since: Date
   /** Threads that are known already. */
   without: ReadonlySet<string>
@@ -180,11 +187,11 @@ interface SoughtThreads extends Pick<SearchedWords, 'erasedIds' | 'now' | 'withi
 
 /**
  * Threads that nobody reported and that contain erased words or names: those of the erasing projects, and those that nobody owns because the
- * application named them itself. Words that a remaining author wrote do not count, of any project if nobody owns the thread.
+ * application named them itself, if the organization may claim them. Words that a remaining author wrote do not count, of any project if nobody owns the thread.
  */
 export async function threadsWithWords(
   store: Pick<CheckpointStore, 'writtenSince' | 'readThreads'>,
-  { words: sought, projects, since, erasedIds, now, within, without }: SoughtThreads,
+  { words: sought, projects, organisations = [], since, erasedIds, now, within, without }: SoughtThreads,
   tx: Transaction,
 ): Promise<string[]> {
   const words = withNames(sought)
@@ -203,6 +210,7 @@ export async function threadsWithWords(
     known.set(project, runs)
     return runs
   }
+  const { mayErase } = placeRule(within, await erasersOf(tx, projects, [], organisations))
   const found: string[] = []
   let bytes = 0
   for (let at = 0; at < threads.length && bytes < maxRead; at += threadsAtOnce) {
@@ -230,7 +238,8 @@ export async function threadsWithWords(
           const unknown = runs.filter(({ run }) => !explained.has(run))
           if (unknown.length > 0) for (const run of await living.explained(text, unknown)) explained.add(run)
         }
-      if (some.some(({ found: runs }) => runs.some(({ run }) => !explained.has(run)))) found.push(thread)
+      if (!some.some(({ found: runs }) => runs.some(({ run }) => !explained.has(run)))) continue
+      if (owners.has(thread) || (await mayErase(thread))) found.push(thread)
     }
   }
   return found

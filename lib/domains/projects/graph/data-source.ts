@@ -20,6 +20,7 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import { type MissingStoreData, requireConnectedStores } from '#lib/stores/registered-store.ts'
 import { writersOf } from '../legal-holds.ts'
 import type { Sources } from '../provenance/sources.ts'
+import { erasersOf, placeRule } from '../values/place-owners.ts'
 import { cutFrom, type DerivedTextDecision } from '../words/derived-text.ts'
 import { Fingerprints, mergeSpans } from '../words/fingerprints.ts'
 import { SourceWords } from '../words/run-words.ts'
@@ -287,9 +288,17 @@ async function residueOfGroups(
   return left
 }
 
-/** Whether a group belongs to a project of another organization. Applications also write into groups of no project. */
-async function isOfOthers(group: string, projects: readonly string[], tx: Transaction): Promise<boolean> {
-  const owner = await tx.project.findUnique({ where: { groupId: group }, select: { organisationId: true } })
+/**
+ * Whether a group belongs to a project of another organization. Applications also write into groups of no project, which the organization must
+ * be able to claim. Null: a record without a group.
+ */
+async function isBeyondOrganisation(
+  group: string | null,
+  projects: readonly string[],
+  tx: Transaction,
+): Promise<boolean> {
+  const where = { groupId: group ?? '' }
+  const owner = group === null ? null : await tx.project.findUnique({ where, select: { organisationId: true } })
   if (owner) {
     const own = await tx.project.findMany({
       where: { id: { in: [...projects] } },
@@ -297,7 +306,8 @@ async function isOfOthers(group: string, projects: readonly string[], tx: Transa
     })
     return !own.some(({ organisationId }) => organisationId === owner.organisationId)
   }
-  return false
+  const { mayErase } = placeRule((run) => run(tx), await erasersOf(tx, projects))
+  return !(await mayErase(...(group === null ? [] : [group])))
 }
 /** Names and summaries of these records are written anew, without a time. */
 const isRewritten = ({ kind }: GraphText): boolean => kind !== 'episode' && kind !== 'fact'
@@ -315,18 +325,18 @@ const graphReader =
         writtenAt: async () => writtenAt,
         lastWrittenAt: async () => (texts.some(isRewritten) ? null : writtenAt),
         async itemsOf(projects, tx) {
-          if (group === null) return [ungroupedItem(kind, id)]
-          return (await isOfOthers(group, projects, tx)) ? [] : [wordsItem(group)]
+          if (await isBeyondOrganisation(group, projects, tx)) return []
+          return [group === null ? ungroupedItem(kind, id) : wordsItem(group)]
         },
         async itemsOfNames(projects, tx) {
+          if (await isBeyondOrganisation(group, projects, tx)) return []
           if (group === null) return [ungroupedItem(kind, id)]
-          if (await isOfOthers(group, projects, tx)) return []
           return [...new Set(texts.map((text) => recordItem(group, text.id)))]
         },
         async isOfOthers(projects, tx) {
           const where = { groupId: group ?? '' }
           const owner = group === null ? null : await tx.project.findUnique({ where, select: { id: true } })
-          return owner !== null && !projects.includes(owner.id)
+          return owner ? !projects.includes(owner.id) : isBeyondOrganisation(group, projects, tx)
         },
       })
     return { next, unread: {} }

@@ -21,13 +21,14 @@ import { searchStringsOf } from '#lib/stores/cache/search-strings.ts'
 import { isAskable, isObjectKey } from '#lib/stores/objects/keys.ts'
 import type { ObjectStore } from '#lib/stores/objects/objects.ts'
 import { requireConnectedStores } from '#lib/stores/registered-store.ts'
-import { mergedChosen } from '../cache/rules.ts'
+import { isDistinctiveKey, mergedChosen } from '../cache/rules.ts'
 import { isInKeySpace, recordedClaimants } from '../key-space.ts'
 import { scopePart, scopeSubject, writersOf } from '../legal-holds.ts'
 import { filesNotCompared, maxFile } from '../provenance/file-texts.ts'
 import { foreignRefs, othersOf } from '../provenance/pointers.ts'
 import { filesWithoutText } from '../provenance/repository.ts'
 import { filesOf } from '../repository.ts'
+import { hiddenRecords } from '../values/hidden-records.ts'
 import { isNamedByOthers, readable } from '../values/readable.ts'
 import { type Naming, orphanedValueDecider, type ValueDecider, valueDeciderIn } from '../values/value-decider.ts'
 import { Fingerprints } from '../words/fingerprints.ts'
@@ -151,7 +152,13 @@ const becomes: Record<ObjectFinding['verdict'], Pick<PlannedRecord, 'verdict' | 
   retained: { verdict: 'kept', reason: 'other_author' },
 }
 
-/** What an erasure would do to each object. */
+/** Whether the key of an object leads to the project: other keys may tell who else said the same. */
+function isNamedIn({ names, foreign, ids, anchors, chosen }: ObjectTerms): (key: string) => boolean {
+  const known = searchStringsOf([...ids, ...anchors, ...[...chosen.keys()].filter(isDistinctiveKey)])
+  return (key) => names.has(key) || foreign.has(key) || known.occursIn(key)
+}
+
+/** What an erasure would do to each object. Of objects that do not name the project, only their number. */
 async function explainObjects(
   ports: ObjectsSourcePorts,
   scope: ErasureScope,
@@ -159,18 +166,25 @@ async function explainObjects(
   now: Date,
 ): Promise<Explained> {
   const { objects, whatIsMissing } = ports
-  const { keys, names, foreign, findings, isUnsearched } = await findObjects(ports, scope, tx, now)
+  const all = await findObjects(ports, scope, tx, now)
+  const { keys, names, foreign, findings, isUnsearched } = all
   const found = new Map<string, PlannedRecord>()
+  const isShown = isNamedIn(all)
+  const hidden = hiddenRecords('objects', 'object')
   const evidence = async (key: string) => (isUnsearched ? [] : [`versions:${(await objects.versions(key)).length}`])
   for (const [key, by] of keys) found.set(key, decisionOf(key, by, becomes.deleted, await evidence(key)))
   for (const [key, { verdict, found: by }] of findings)
-    found.set(key, decisionOf(key, by, becomes[verdict], await evidence(key)))
+    if (!isShown(key)) hidden.add({ ...becomes[verdict], found: by })
+    else found.set(key, decisionOf(key, by, becomes[verdict], await evidence(key)))
   if (isUnsearched)
     for (const key of names.keys()) if (!found.has(key)) found.set(key, decisionOf(key, 'pointer', becomes.deleted))
   for (const key of foreign)
     if (!found.has(key)) found.set(key, decisionOf(key, 'pointer', { verdict: 'untouched', reason: 'foreign' }))
   const verdicts = [...found.values()].sort((one, other) => (one.id < other.id ? -1 : 1))
-  return { verdicts, isPartial: isUnsearched || (await whatIsMissing(tx)).length > 0 }
+  return {
+    verdicts: [...verdicts, ...hidden.records()],
+    isPartial: isUnsearched || (await whatIsMissing(tx)).length > 0,
+  }
 }
 
 const keysAtOnce = 100
@@ -309,20 +323,24 @@ async function wordsLeft(
   const space = await db.transaction((tx) => objectKeySpace(ports, tx, projects, recorded))
   const ownedBy = objectOwnership((work) => db.transaction(work), scope, { projects, ids })
   const sought = { ids, chosen, anchors, wordDecider, space, names: new Map<string, Naming>(), ownershipOf: ownedBy }
-  const { isInside, hasErasedId, namesErased, ownershipOf } = objectDecider(objects, sought)
+  const { isInside, hasErasedId, mayErase, namesErased, ownershipOf } = objectDecider(objects, sought)
   const left = new Set<string>()
   const named = (keys: readonly string[]) => keysWithRows(db, keys)
   for await (const key of applicationKeys(objects, named, noneUnsearched())) {
     // The erasure counts it as not searched.
     if (!isAskable(key)) continue
-    if (hasErasedId(key)) left.add(key)
+    if (await hasErasedId(key)) left.add(key)
     else if (isInside(key)) {
       const ownership = ownershipOf(key)
+      const mayEraseHere = mayErase(key)
       for (const { version } of await objects.versions(key)) {
         const one = await objects.read(key, maxRead, version)
         const texts = [key, ...(one?.described ?? [])].map((text) => ({ form: 'text' as const, text }))
         for (const value of [...texts, ...(one?.bytes ? [readable(one.bytes)] : [])])
-          if ((!reported.has(key) && namesErased(value.text)) || (await wordDecider.hasErasedWords(value, ownership)))
+          if (
+            (!reported.has(key) && namesErased(value.text) && (await mayEraseHere())) ||
+            (await wordDecider.hasErasedWords(value, ownership))
+          )
             left.add(key)
       }
     }
@@ -516,6 +534,7 @@ async function eraseObjects(
       objectsLarge: tallyOf([...unsearched.large].slice(0, maxUnsearched).map((key) => labelOf(key))),
       objectsArchived: tallyOf([...unsearched.archived].slice(0, maxUnsearched).map((key) => labelOf(key))),
       objectsOddKeys: tallyOf([...unsearched.oddKeys].slice(0, maxUnsearched).map((key) => labelOf(key))),
+      objectsOwned: tallyOf([...unsearched.owned].slice(0, maxUnsearched).map((key) => labelOf(key))),
       objectsOutside: tallyOf(unsearched.isOutside ? ['outside'] : []),
       objectsAmongOwn: tallyOf(unsearched.isAmongOwn ? ['own'] : []),
       objectsBeyond: tallyOf(unsearched.isBeyond ? ['beyond'] : []),
@@ -561,6 +580,7 @@ export function objectsDataSource(ports: ObjectsSourcePorts): DataSource {
       objectsLarge = 0,
       objectsArchived = 0,
       objectsOddKeys = 0,
+      objectsOwned = 0,
       objectsOutside = 0,
       objectsAmongOwn = 0,
       objectsBeyond = 0,
@@ -583,6 +603,8 @@ export function objectsDataSource(ports: ObjectsSourcePorts): DataSource {
         records.push({ what: receiptText('notSearched', 'objectsArchived'), count: exact(objectsArchived) })
       if (objectsOddKeys > 0)
         records.push({ what: receiptText('notSearched', 'objectsOddKeys'), count: exact(objectsOddKeys) })
+      if (objectsOwned > 0)
+        records.push({ what: receiptText('notSearched', 'idsOfOthers'), count: exact(objectsOwned) })
       if (objectsOutside > 0)
         records.push({
           what: receiptText('notSearched', 'objectsOutside'),

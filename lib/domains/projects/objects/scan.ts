@@ -2,7 +2,7 @@ import { memoize } from '#lib/kernel/concurrency.ts'
 import { searchStringsOf } from '#lib/stores/cache/search-strings.ts'
 import { inKeyOrder, isAskable } from '#lib/stores/objects/keys.ts'
 import type { DescribedTexts, ObjectStore } from '#lib/stores/objects/objects.ts'
-import { type Chosen, isDistinctiveKey } from '../cache/rules.ts'
+import { type Chosen, isDistinctiveKey, mayEraseById } from '../cache/rules.ts'
 import { isInKeySpace, type KeySpace } from '../key-space.ts'
 import { type Ownership, readable } from '../values/readable.ts'
 import type { Naming, ValueDecider } from '../values/value-decider.ts'
@@ -40,6 +40,8 @@ export interface UnsearchedObjects {
   archived: Set<string>
   /** Keys with control characters, for which a server cannot be asked. */
   oddKeys: Set<string>
+  /** Objects with an erased id that belong to others, or that the organization may not claim. */
+  owned: Set<string>
   isOutside: boolean
   /** Whether the folders of this installation have too many files to look for objects of applications among all of them. */
   isAmongOwn: boolean
@@ -50,6 +52,7 @@ export const noneUnsearched = (): UnsearchedObjects => ({
   large: new Set(),
   archived: new Set(),
   oddKeys: new Set(),
+  owned: new Set(),
   isOutside: false,
   isAmongOwn: false,
   isBeyond: false,
@@ -120,6 +123,10 @@ export function objectDecider(
       return found === 'nobody' && anchors.occursIn(key) ? 'own' : found
     })
 
+  const rules = { space, isNamed: (key: string) => ids.occursIn(key) || anchors.occursIn(key), ...sought }
+  /** Whether an erased id may erase something in an object. */
+  const mayErase = (key: string) => memoize(async () => names.has(key) || mayEraseById(rules, key))
+
   async function formerOf(key: string, newest: string | undefined): Promise<string[]> {
     const found: string[] = []
     for (const { version } of await objects.versions(key)) {
@@ -130,7 +137,9 @@ export function objectDecider(
       const texts = [...(value ? [value] : []), ...one.described.map((text) => ({ form: 'text' as const, text }))]
       let isErased = false
       for (const text of texts)
-        isErased ||= namesErased(text.text) || (await wordDecider.hasErasedWords(text, ownershipOf(key)))
+        isErased ||=
+          (namesErased(text.text) && (await mayErase(key)())) ||
+          (await wordDecider.hasErasedWords(text, ownershipOf(key)))
       if (isErased) found.push(version)
       else if (!value) await count(one.isArchived ? 'archived' : 'large', key)
       else if (value.form === 'binary') await count('binary', key)
@@ -148,7 +157,9 @@ export function objectDecider(
     ownershipOf,
     namesErased,
     /** Whether the key contains an erased id. */
-    hasErasedId: (key: string): boolean => ids.occursIn(key) || (isInside(key) && chosen.occursIn(key)),
+    hasErasedId: async (key: string): Promise<boolean> =>
+      (ids.occursIn(key) || (isInside(key) && chosen.occursIn(key))) && (await mayErase(key)()),
+    mayErase,
     async judged(key: string): Promise<ObjectFinding | undefined> {
       const naming = names.get(key)
       const found = naming ? 'pointer' : 'text'
@@ -160,15 +171,23 @@ export function objectDecider(
         return undefined
       }
       if (isMark(key)) return undefined
-      if (ids.occursIn(key)) return deleted
+      const mayEraseHere = mayErase(key)
+      /** Whether a text has an erased id that may erase the object. */
+      const isErasedBy = async (text: string): Promise<boolean> => {
+        if (!namesErased(text)) return false
+        if (await mayEraseHere()) return true
+        unsearched.owned.add(key)
+        return false
+      }
+      if (ids.occursIn(key) && (await isErasedBy(key))) return deleted
       if (isUploadKey(key)) return undefined
       if (!isInside(key)) {
         unsearched.isOutside = true
         return undefined
       }
       const ownership = ownershipOf(key)
-      if (chosen.occursIn(key) || (await wordDecider.hasErasedWords({ form: 'text', text: key }, ownership)))
-        return deleted
+      if (await isErasedBy(key)) return deleted
+      if (await wordDecider.hasErasedWords({ form: 'text', text: key }, ownership)) return deleted
       const newest = await objects.read(key, maxRead)
       if (!newest) {
         const left = await objects.versions(key)
@@ -179,7 +198,7 @@ export function objectDecider(
       }
       const texts = new Map<string, string>()
       for (const text of newest.described) {
-        if (namesErased(text)) return deleted
+        if (await isErasedBy(text)) return deleted
         if (!(await wordDecider.hasErasedWords({ form: 'text', text }, ownership))) continue
         // The content may be somebody else's: metadata and tags lose only the name. Other erased words describe content that is derived from them.
         const rest = await wordDecider.withoutNames(text, ownership)
@@ -199,7 +218,7 @@ export function objectDecider(
         return former.length > 0 ? { ...deleted, verdict: 'cut', former } : undefined
       }
       const value = readable(newest.bytes)
-      if (namesErased(value.text)) {
+      if (await isErasedBy(value.text)) {
         const rest = await wordDecider.withoutRecords(value, { erased, namesErased }, ownership)
         if (rest !== undefined) return cutTo(Buffer.from(rest))
         if (naming === undefined) return deleted

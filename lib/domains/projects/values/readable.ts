@@ -70,13 +70,16 @@ const packed = ({ form, text }: Readable): Readable => ({ form: form === 'binary
  * Whose data a key, object or other place of a connected store is, by the ids in its name. Words never decide it: an equal sentence proves
  * nothing.
  * - `own`: it names the erasing projects or the erased person, and nobody else.
+ * - `author`: it names another author of the erasing projects, and no other project.
  * - `elsewhere`: it names only other projects and what belongs to them.
- * - `foreign`: it names another author, or another project besides an erasing one.
+ * - `foreign`: it names another project besides an erasing one, or a person who belongs to no project.
  * - `nobody`: it names no project and no person.
  */
-export type Ownership = 'own' | 'elsewhere' | 'foreign' | 'nobody'
+export type Ownership = 'own' | 'author' | 'elsewhere' | 'foreign' | 'nobody'
 /** Whether a place names somebody else, of whichever project. */
-export const isOfOthers = (ownership: Ownership): boolean => ownership === 'foreign' || ownership === 'elsewhere'
+export const isOfOthers = (ownership: Ownership): boolean => ownership === 'author' || isBeyondProjects(ownership)
+/** Whether a place names somebody outside the erasing projects: there, an erased id proves nothing either. */
+export const isBeyondProjects = (ownership: Ownership): boolean => ownership === 'foreign' || ownership === 'elsewhere'
 
 const word = /[A-Za-z0-9_-]+/g
 const maxParts = 12
@@ -112,7 +115,7 @@ export const ownershipReader =
     const isOwnRow = ({ id, author, project }: (typeof rows)[number]): boolean =>
       erased.has(id) || (author !== null && erased.has(author)) || (author === null && projects.has(project ?? ''))
     const isOwn = rows.some(isOwnRow)
-    const isForeign = rows.some((row) => {
+    const foreign = rows.filter((row) => {
       if (isOwnRow(row)) return false
       const { kind, project } = row
       const isElsewhere = project !== null && !projects.has(project)
@@ -120,9 +123,10 @@ export const ownershipReader =
       if (kind === 'participant') return !isOwn && (isElsewhere || isPerson)
       return kind === 'account' ? isPerson : isElsewhere || kind === 'message' || kind === 'document'
     })
-    if (isForeign) {
-      const isElsewhere = rows.every(({ project }) => project !== null && !projects.has(project))
-      return isElsewhere && !isOwn ? 'elsewhere' : 'foreign'
+    if (foreign.length > 0) {
+      const isOutside = ({ project }: (typeof rows)[number]) => project !== null && !projects.has(project)
+      if (rows.every(isOutside) && !isOwn) return 'elsewhere'
+      return foreign.every(({ project }) => project !== null && projects.has(project)) ? 'author' : 'foreign'
     }
     return isOwn ? 'own' : 'nobody'
   }

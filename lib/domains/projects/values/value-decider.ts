@@ -17,6 +17,7 @@ import {
   isDistinctive,
   maxCharacters,
   remainingRecords,
+  remainingRecordsElsewhere,
   remainingTexts,
   remainingTextsIn,
 } from '../words/remaining-texts.ts'
@@ -292,6 +293,11 @@ function remainingReader(
           if (!records) return undefined
           for (const [id, record] of records) all.set(id, record)
         }
+        // A list may contain messages of several projects. Those of living authors are not erased with one of them.
+        const others = missing.filter((id) => !all.has(id))
+        const elsewhere = await remainingRecordsElsewhere(tx, projects, others, now, erasedIds)
+        if (!elsewhere) return undefined
+        for (const [id, record] of elsewhere) all.set(id, record)
         return all
       })
       if (!read) {

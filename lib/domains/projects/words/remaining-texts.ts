@@ -4,9 +4,10 @@ import { scopedId, shownId } from '#lib/kernel/scoped-ids.ts'
 import { redacted } from '#lib/stores/graph/graph.ts'
 import { editText, spokenTexts } from '#lib/text/views.ts'
 import { runWeight, tokenize } from '#lib/text/words.ts'
+import { isOurKey } from '../cache/rules.ts'
 import type { LivingRecord } from '../values/shared-records.ts'
 import { occurrences } from './fingerprints.ts'
-import { maxRemaining, remainingAfter, remainingNamed, remainingWithin } from './repository.ts'
+import { maxRemaining, remainingAfter, remainingNamed, remainingNamedElsewhere, remainingWithin } from './repository.ts'
 import { type TextFinder, TextIndex } from './text-index.ts'
 
 /** A remaining message or document with its current and earlier texts. */
@@ -70,23 +71,16 @@ export async function explainedRuns(
 /** Maximum length of the texts of the records of one value, in characters. */
 export const maxCharacters = 8_000_000
 
-/**
- * Remaining messages and documents of a project with these ids, as stored or as clients see them. Undefined if their texts are longer than
- * {@link maxCharacters}, together with those that count as erased.
- */
-export async function remainingRecords(
-  tx: Transaction,
-  project: string,
-  ids: readonly string[],
-  now: Date,
-  erasedIds: ReadonlySet<string> = new Set(),
+type NamedRows = Awaited<ReturnType<typeof remainingNamed>>
+async function recordsNamed(
+  rowsAfter: (table: 'messages' | 'documents', after: string) => Promise<NamedRows>,
+  erasedIds: ReadonlySet<string>,
 ): Promise<Map<string, LivingRecord> | undefined> {
   const found = new Map<string, LivingRecord>()
-  const wanted = [...new Set(ids.flatMap((id) => [id, scopedId(project, id)]))]
   let characters = 0
   for (const table of ['messages', 'documents'] as const)
     for (let after = ''; ; ) {
-      const rows = await remainingNamed(tx, { project, now, ids: wanted, after }, table)
+      const rows = await rowsAfter(table, after)
       for (const { id, texts, authors, places, created_at: createdAt, updated_at: updatedAt } of rows) {
         for (const text of texts) characters += text.length
         const record = { texts, authors, places, times: [createdAt, updatedAt] }
@@ -98,6 +92,35 @@ export async function remainingRecords(
       after = last.id
     }
   return found
+}
+/**
+ * Remaining messages and documents of a project with these ids, as stored or as clients see them. Undefined if their texts are longer than
+ * {@link maxCharacters}, together with those that count as erased.
+ */
+export function remainingRecords(
+  tx: Transaction,
+  project: string,
+  ids: readonly string[],
+  now: Date,
+  erasedIds: ReadonlySet<string> = new Set(),
+): Promise<Map<string, LivingRecord> | undefined> {
+  const wanted = [...new Set(ids.flatMap((id) => [id, scopedId(project, id)]))]
+  return recordsNamed((table, after) => remainingNamed(tx, { project, now, ids: wanted, after }, table), erasedIds)
+}
+/** As {@link remainingRecords}, in all other projects: only ids that this installation generated, because others occur in several projects. */
+export async function remainingRecordsElsewhere(
+  tx: Transaction,
+  projects: readonly string[],
+  given: readonly string[],
+  now: Date,
+  erasedIds: ReadonlySet<string> = new Set(),
+): Promise<Map<string, LivingRecord> | undefined> {
+  const ids = given.filter((id) => isOurKey('message', id) || isOurKey('document', id))
+  if (ids.length === 0) return new Map()
+  return recordsNamed(
+    (table, after) => remainingNamedElsewhere(tx, { projects: [...projects], now, ids, after }, table),
+    erasedIds,
+  )
 }
 
 /** Words beside the names of a text that identify it without them. */

@@ -59,9 +59,10 @@ const remaining = (
   table: AuthoredTable,
   where: string,
   columns = columnsOfText(table),
+  projects = 'x.project_id = $project',
 ): string => `WITH ${projectHoldsSql('$now')}
   SELECT ${columns} FROM ${table} x ${isMarked[table][0]} ${joinProjectHolds('x')}
-  WHERE x.project_id = $project AND ${staysSql('x', isMarked[table][1])} AND ${where} ORDER BY x.id LIMIT ${maxRemaining[table]}`
+  WHERE ${projects} AND ${staysSql('x', isMarked[table][1])} AND ${where} ORDER BY x.id LIMIT ${maxRemaining[table]}`
 
 const textColumns = {
   id: 'text',
@@ -125,28 +126,39 @@ const placesOf: Record<AuthoredTable, string> = {
   messages: 'ARRAY[p.id, p.group_id, c.id] || c.threads',
   documents: 'ARRAY[p.id, p.group_id]',
 }
-/** Remaining messages or documents of a project with these ids, after an id, with what describes their authors and places. */
-export const remainingNamed = statement('words.remaining-named', {
-  takes: { project: 'text', now: 'timestamptz', ids: 'text[]', after: 'text' },
-  returns: {
-    id: 'text',
-    texts: 'text[]',
-    authors: 'text[]',
-    places: 'text[]',
-    created_at: 'timestamptz',
-    updated_at: 'timestamptz',
-  },
-  isPrepared: true,
-  variants: ['messages', 'documents'],
-  sql: (table: AuthoredTable) =>
-    remaining(
-      table,
-      'x.id = ANY($ids) AND x.id > $after',
-      `x.id, x.created_at, x.updated_at, ${textsOf[table]} AS texts, array_remove(${placesOf[table]}, NULL) AS places,
+const recordColumns = {
+  id: 'text',
+  texts: 'text[]',
+  authors: 'text[]',
+  places: 'text[]',
+  created_at: 'timestamptz',
+  updated_at: 'timestamptz',
+} as const
+const namedSql = (table: AuthoredTable, projects?: string): string =>
+  remaining(
+    table,
+    'x.id = ANY($ids) AND x.id > $after',
+    `x.id, x.created_at, x.updated_at, ${textsOf[table]} AS texts, array_remove(${placesOf[table]}, NULL) AS places,
         array_remove(ARRAY[x.author_id, x.written_by]
           || (SELECT ARRAY[a.name, a.external_id, a.email] FROM project_participants a WHERE a.id = x.author_id)
           || (SELECT ARRAY[n.name] FROM account_names n WHERE n.id = x.author_id), NULL) AS authors`,
-    ),
+    projects,
+  )
+/** Remaining messages or documents of a project with these ids, after an id, with what describes their authors and places. */
+export const remainingNamed = statement('words.remaining-named', {
+  takes: { project: 'text', now: 'timestamptz', ids: 'text[]', after: 'text' },
+  returns: recordColumns,
+  isPrepared: true,
+  variants: ['messages', 'documents'],
+  sql: (table: AuthoredTable) => namedSql(table),
+})
+/** As {@link remainingNamed}, in all other projects. */
+export const remainingNamedElsewhere = statement('words.remaining-named-elsewhere', {
+  takes: { projects: 'text[]', now: 'timestamptz', ids: 'text[]', after: 'text' },
+  returns: recordColumns,
+  isPrepared: true,
+  variants: ['messages', 'documents'],
+  sql: (table: AuthoredTable) => namedSql(table, 'x.project_id <> ALL($projects)'),
 })
 
 /** Names of participants of other projects that match a pattern, except those in `erased`. At most `max` for each pattern, with its number. */

@@ -1,0 +1,162 @@
+// Anybody can have an id of theirs written into data of others: a ticket, a chat, the name of a file. Such an id erases nothing there.
+import { createClient } from '@redis/client'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { DataSource } from '#lib/kernel/data-source.ts'
+import { erasedOf } from '#lib/kernel/erased.ts'
+import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
+import { newId } from '#lib/kernel/ids.ts'
+import { type TestApp, testApp } from '#lib/testing/app.ts'
+import {
+  dataOf,
+  eraseWholeProject,
+  type MadeMessage,
+  type MadeProject,
+  madeConversation,
+  madeMessage,
+  madeProject,
+  reported,
+} from '#lib/testing/projects.ts'
+import { isRedisInstalled, startRedis, type TestRedis } from '#lib/testing/redis.ts'
+
+describe.skipIf(!(await isRedisInstalled()))('an erased id in cache entries of others', () => {
+  let redis: TestRedis
+  let test: TestApp
+  let client: ReturnType<typeof connected>
+  let project: MadeProject
+  let theirs: MadeProject
+  let message: MadeMessage
+  let other: MadeMessage
+  let scope: ErasureScope
+  const nobody: ErasureScope = { subject: { account: null, agents: [] } }
+  const connected = () => createClient({ url: redis.url })
+  beforeAll(async () => {
+    const started = await startRedis()
+    if (!started) throw new Error('redis-server is not installed')
+    redis = started
+    test = await testApp({ KP_REDIS_URL: redis.url, KP_POINTER_PREFIXES: 'app:answers:' })
+    client = connected()
+    await client.connect()
+  })
+  afterAll(async () => {
+    client?.destroy()
+    await test?.close()
+    await redis?.stop()
+  })
+  beforeEach(async () => {
+    await client.flushDb()
+    project = await madeProject(test)
+    theirs = await madeProject(test)
+    for (const { owner } of [project, theirs]) await claimsOnly(owner.organisationId, [])
+    const conversation = await madeConversation(test, project)
+    message = await madeMessage(test, conversation, project.owner, { content: 'Please remember this number.' })
+    other = await madeMessage(test, conversation, project.agent, { content: 'Nothing else was said here.' })
+    scope = { part: { kind: 'message', id: message.id, project: project.id, conversation: conversation.id } }
+  })
+  const claimsOnly = (id: string, storeNamespaces: string[]) =>
+    test.db.prisma.organisation.update({ where: { id }, data: { storeNamespaces } })
+  function source(): DataSource {
+    const found = test.app.dataSources.find(({ name }) => name === 'cache.entries')
+    if (!found) throw new Error('the data source is missing')
+    return found
+  }
+  async function erase() {
+    const { items, watched = [] } = await test.db.transaction((tx) => source().plan(scope, tx, test.clock.now()))
+    const all = [...items, ...watched]
+    const done = await test.db.transaction(async (tx) =>
+      erasedOf(
+        await source().erase(scope, all, tx, {
+          key: `${newId('run')}:cache.entries:1:p`,
+          redacts: false,
+          now: test.clock.now(),
+        }),
+      ),
+    )
+    const residue = (of = scope) => source().residue(of, all, test.clock.now())
+    return { all, residue, owned: new Set(done.tallies?.cacheOwned?.met).size }
+  }
+  const values = async () => {
+    const found: Record<string, string | Record<string, string>> = {}
+    for (const key of await client.keys('*')) {
+      if (key.startsWith('kp:')) continue
+      found[key] = (await client.type(key)) === 'hash' ? await client.hGetAll(key) : String(await client.get(key))
+    }
+    return found
+  }
+  /** Values of another organization, of its project, and of nobody. */
+  async function plant() {
+    const tickets = JSON.stringify([
+      { id: 1, text: `Please see ${message.id}.` },
+      { id: 2, text: 'The rent is late.' },
+    ])
+    await client.set('tenant-b:tickets:open', tickets)
+    await client.hSet(`${theirs.owner.organisationId}:session:77`, 'history', `Remember ${message.id}, says Ida.`)
+    await client.set(`${theirs.id}:answers`, `As ${message.id} asked, the rent is late.`)
+    await client.set(`app:answers:${theirs.owner.organisationId}:${message.id}`, 'The rent is late.')
+    await client.set(`session:${theirs.id}:${project.id}`, `Both projects know ${message.id}.`)
+    await client.set('tenant-b:chat', `In ${project.id}, ${message.id} was said.`)
+  }
+
+  it('erases nothing there, counts the entries, and leaves no residue', async () => {
+    await plant()
+    const before = await values()
+    const { residue, owned } = await erase()
+    expect(await values()).toEqual(before)
+    expect(owned).toBe(Object.keys(before).length)
+    expect([await residue(), await residue(nobody)]).toEqual([0, 0])
+    expect(source().notSearched?.({ cacheOwned: owned })).toEqual([
+      { what: expect.stringContaining('belong to others'), count: owned },
+    ])
+  })
+
+  it('still deletes the entries of the project, and those that the organization may claim', async () => {
+    const own = {
+      [`answer:${message.id}`]: 'an answer',
+      [`history:${project.id}`]: `with ${message.id}`,
+      [`${project.owner.organisationId}:session`]: `with ${message.id}`,
+      'acme-session': `with ${message.id}`,
+      // It names another author of the same project.
+      [`answer:${other.id}`]: `made from ${message.id}`,
+    }
+    await claimsOnly(project.owner.organisationId, ['acme-'])
+    for (const [key, value] of Object.entries(own)) await client.set(key, value)
+    const { residue, owned, all } = await erase()
+    expect([await values(), owned, await residue()]).toEqual([{}, 0, 0])
+    // A value that is written again afterwards is found, and erased by a repetition.
+    for (const [key, value] of Object.entries(own)) await client.set(key, value)
+    expect(await residue()).toBe(Object.keys(own).length)
+    await test.db.transaction((tx) =>
+      source().erase(scope, all, tx, {
+        key: `${newId('run')}:cache.entries:2:p`,
+        redacts: false,
+        now: test.clock.now(),
+      }),
+    )
+    expect([await values(), await residue()]).toEqual([{}, 0])
+  })
+
+  it('erases in an entry of nobody if the organization may claim everything, but not if another project reports it', async () => {
+    await claimsOnly(project.owner.organisationId, ['*'])
+    const conversation = await madeConversation(test, theirs)
+    const source = await madeMessage(test, conversation, theirs.owner, { content: 'Our own question about the rent.' })
+    const shared = `app:answers:${theirs.owner.organisationId}:7`
+    await client.set(shared, `with ${message.id}`)
+    await client.set('session:7', `with ${message.id}`)
+    await reported(test, theirs, theirs.owner, [{ source_id: source.id, store: 'cache', ref: shared }])
+    const { residue, owned } = await erase()
+    expect(await values()).toEqual({ [shared]: `with ${message.id}` })
+    expect([owned, await residue()]).toEqual([1, 0])
+  })
+
+  it('an erasure ends and its receipt counts the entries, although an application writes them again', async () => {
+    await plant()
+    const plan = await dataOf(test, 'DELETE', `${message.path}?dry_run=true`, project.owner)
+    expect(JSON.stringify(plan)).not.toContain('tenant-b')
+    const receipt = await eraseWholeProject(test, message.path, project.owner)
+    const { json } = await test.fetch('GET', `/v1/receipts/${receipt}`)
+    expect(json.not_searched).toContainEqual({
+      store: 'cache',
+      what: expect.stringContaining('belong to others'),
+      count: 6,
+    })
+  })
+})
