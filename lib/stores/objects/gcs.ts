@@ -104,28 +104,38 @@ export async function generationsOf(bucket: Bucket, key: string): Promise<Genera
 export const eraseGeneration = (bucket: Bucket, key: string, generation: string | number) =>
   patiently(() => bucket.file(key, { generation }).delete({ ignoreNotFound: true }))
 
+/** Permanently deletes these versions. @throws {Problem} `unavailable` with the refusal `locked`, after all others are deleted */
+export async function eraseGenerations(bucket: Bucket, all: readonly Generation[]): Promise<void> {
+  let refusals = 0
+  for (const { key, generation } of all)
+    try {
+      await eraseGeneration(bucket, key, generation)
+    } catch (error) {
+      // A hold, a retention policy or missing rights: continue with the other versions.
+      if (gcsErrorName(error) !== '403' && gcsErrorName(error) !== '412') throw error
+      refusals++
+    }
+  if (refusals > 0)
+    throw unusableStore('locked', {
+      detail: `The object store (Google Cloud Storage) did not delete ${refusals} of ${all.length} versions: a hold, a retention rule or missing permissions prevent it. Remove the cause; the deletion is retried.`,
+    })
+}
+
 /** Permanently deletes all versions. Returns how many keys had any. */
 export async function eraseAllGenerations(bucket: Bucket, keys: readonly string[]): Promise<number> {
   let had = 0
-  let found = 0
-  let refusals = 0
+  const refused: Problem[] = []
   await forEach(keys, atOnce, async (key) => {
     const all = await generationsOf(bucket, key)
     if (all.length > 0) had++
-    found += all.length
-    for (const { generation } of all)
-      try {
-        await eraseGeneration(bucket, key, generation)
-      } catch (error) {
-        // A hold, a retention policy or missing rights: continue with the other versions.
-        if (gcsErrorName(error) !== '403' && gcsErrorName(error) !== '412') throw error
-        refusals++
-      }
+    try {
+      await eraseGenerations(bucket, all)
+    } catch (error) {
+      if (!Problem.is(error)) throw error
+      refused.push(error)
+    }
   })
-  if (refusals > 0)
-    throw unusableStore('locked', {
-      detail: `The object store (Google Cloud Storage) did not delete ${refusals} of ${found} versions: a hold, a retention rule or missing permissions prevent it. Remove the cause; the deletion is retried.`,
-    })
+  if (refused[0]) throw refused[0]
   return had
 }
 
@@ -185,6 +195,16 @@ async function readObject(bucket: Bucket, key: string, max: number, version: str
     }
   } catch (error) {
     if (gcsErrorName(error) === '404') return undefined
+    // It is encrypted with a key of a customer, or with a key that is disabled.
+    if (gcsErrorName(error) === '400')
+      return {
+        version: version ?? '',
+        state: '',
+        mediaType: undefined,
+        bytes: undefined,
+        described: [],
+        isRefused: true,
+      }
     throw asGcsProblem(error)
   }
 }
@@ -215,7 +235,10 @@ async function replaceObject(
         ...(metadata !== undefined && { metadata: Object.fromEntries(describedAnew(described, texts)) }),
       },
     })
-    for (const { generation } of before) await eraseGeneration(bucket, key, generation)
+    await eraseGenerations(
+      bucket,
+      before.map((one) => ({ ...one, key })),
+    )
     return true
   } catch (error) {
     if (gcsErrorName(error) === '412' || gcsErrorName(error) === '404') return false
@@ -282,7 +305,15 @@ export function gcsObjects({ bucket: name, endpoint }: GcsAddress): ObjectStore 
     },
     async eraseVersions(key, versions) {
       if (!isAskable(key)) return
-      for (const generation of versions) await orProblem(eraseGeneration(bucket, key, generation))
+      const wanted = new Set(versions)
+      await orProblem(
+        generationsOf(bucket, key).then((all) =>
+          eraseGenerations(
+            bucket,
+            all.filter(({ version }) => wanted.has(version)),
+          ),
+        ),
+      )
     },
     async list(prefix, after, max) {
       return max < 1 ? [] : listKeys(bucket, prefix, after, max)

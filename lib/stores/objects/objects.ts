@@ -23,6 +23,8 @@ export interface ObjectContent {
   described: string[]
   /** The object must be restored from an archive of the provider before it can be read: no bytes, no described texts. */
   isArchived?: boolean
+  /** The store cannot decrypt the object for us: no bytes, no described texts. Every repetition fails, and other objects can be read. */
+  isRefused?: boolean
 }
 
 /** Other texts for names and values of metadata and tags. */

@@ -23,8 +23,13 @@ export const asS3Problem = (error: unknown): Problem =>
     : unusableStore(s3Refusal(s3ErrorName(error)), {
         detail: `The object store (S3) rejected the request (${s3ErrorName(error)}). No data was lost. Try again later.`,
       })
-/** The server rejects the object for what it is: its key, metadata, tags or size. */
-const ofObject = /^(InvalidTag|InvalidURI|KeyTooLongError|MetadataTooLarge|EntityTooLarge)$/
+/** The server rejects the object for what it is: its key, metadata, tags, size or the key with which it is encrypted. */
+const ofObject = /^(InvalidTag|InvalidURI|KeyTooLongError|MetadataTooLarge|EntityTooLarge|KMS\.\w+)$/
+/** The object is encrypted with a key of a customer, which only the customer can send, or with a key that is disabled or deleted. */
+export const isUndecryptable = (error: unknown): boolean =>
+  /^(InvalidRequest|BadRequest|KMS\.(?:Disabled|NotFound|KMSInvalidState|InvalidKeyUsage)Exception)$/.test(
+    s3ErrorName(error),
+  )
 /** The problem of a change of one object. Another object may be changed nevertheless. */
 export const asChangeProblem = (error: unknown): Problem =>
   !Problem.is(error) && ofObject.test(s3ErrorName(error))

@@ -13,7 +13,15 @@ import {
 } from '@aws-sdk/client-s3'
 import { bytesUpTo, checkAskable, checkKey, inKeyOrder, isAskable, isObjectKey } from './keys.ts'
 import { type DescribedTexts, describedAnew, type ObjectStore } from './objects.ts'
-import { asChangeProblem, asS3Problem, bytesOrProblem, orProblem, refusedVersions, s3ErrorName } from './s3-errors.ts'
+import {
+  asChangeProblem,
+  asS3Problem,
+  bytesOrProblem,
+  isUndecryptable,
+  orProblem,
+  refusedVersions,
+  s3ErrorName,
+} from './s3-errors.ts'
 import {
   distinctKeys,
   removeVersions,
@@ -119,16 +127,10 @@ export async function readVersion(
   } catch (error) {
     const name = s3ErrorName(error)
     if (unreadable.test(name)) return undefined
+    const unread = { version: version ?? '', state: '', mediaType: undefined, bytes: undefined, described: [] }
     // A storage class such as Glacier.
-    if (name === 'InvalidObjectState')
-      return {
-        version: version ?? '',
-        state: '',
-        mediaType: undefined,
-        bytes: undefined,
-        described: [],
-        isArchived: true,
-      }
+    if (name === 'InvalidObjectState') return { ...unread, isArchived: true }
+    if (isUndecryptable(error)) return { ...unread, isRefused: true }
     throw asS3Problem(error)
   }
 }

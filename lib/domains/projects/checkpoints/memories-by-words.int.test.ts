@@ -178,12 +178,24 @@ describe.each(sampled('languages of the long-term store', ['JavaScript', 'Python
         await on().put(['memories', word], 'nobody', { text: sentence })
         await on().put(['memories', `team-${word}-x`], 'near', { text: sentence })
         await on().put(['memories', word], `${project.owner.organisationId}_x`, { text: sentence })
-        await on().put(['memories', word], 'own', { text: sentence, project: project.id })
+        await on().put(['memories', word], `of ${project.id}`, { text: sentence })
+        // Anybody can have these ids written into an item.
+        const planted = { text: `Project ${project.id} said in ${message.id}: ${sentence}`, project: project.id }
+        await on().put(['memories', word], 'planted', planted)
+        await on().put(['memories', `team-${word}-x`], 'claimed', { text: `As ${message.id} says.` })
         const receipt = await receiptOf(await eraseWholeProject(app, message.path, project.owner))
         expect(await on().get(['memories', word], 'nobody')).toEqual({ text: sentence })
         expect(await on().get(['memories', `team-${word}-x`], 'near')).toBeNull()
         expect(await on().get(['memories', word], `${project.owner.organisationId}_x`)).toBeNull()
-        expect(await on().get(['memories', word], 'own')).toBeNull()
+        expect(await on().get(['memories', word], `of ${project.id}`)).toBeNull()
+        expect(await on().get(['memories', word], 'planted')).toEqual(planted)
+        expect(await on().get(['memories', `team-${word}-x`], 'claimed')).toBeNull()
+        expect(receipt.not_searched).toContainEqual({
+          store: 'checkpoints',
+          what: expect.stringContaining('belong to others'),
+          count: 1,
+        })
+        expect(receipt.stores.every(({ residue }: { residue: number }) => residue === 0)).toBe(true)
         expect(receipt.not_searched).toContainEqual({
           store: 'checkpoints',
           what: expect.stringContaining('outside the namespaces of its organization'),

@@ -2,6 +2,7 @@
 import { AIMessage, HumanMessage } from '@langchain/core/messages'
 import { PostgresSaver } from '@langchain/langgraph-checkpoint-postgres'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { ReadPage } from '#lib/kernel/data-source.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { writeThread } from '#lib/testing/connected-stores.ts'
@@ -147,6 +148,44 @@ describe('an erasure of a message', () => {
     expect(await dumpOf(both)).toContain(shared)
     expect(await dumpOf(both)).not.toContain(own.slice(0, 40))
     expect(line).toMatchObject({ deleted: 1, residue: 0 })
+  })
+
+  it('leaves threads of nobody that the organization may not claim, also with an id of the message in them', async () => {
+    const said = await say()
+    const { organisationId } = said.project.owner
+    await test.db.prisma.organisation.update({ where: { id: organisationId }, data: { storeNamespaces: ['acme-'] } })
+    const message = said.path.split('/').at(-1) ?? ''
+    const [words, id, claimed] = ['tenant-b-hr-4711', 'tenant-b-hr-4712', `acme-${crypto.randomUUID()}`]
+    await write(words, [new HumanMessage(said.text)])
+    await write(id, [new HumanMessage({ id: message, content: `Please remember ${message}.` })])
+    await write(claimed, [new HumanMessage(said.text)])
+    const before = await Promise.all([words, id].map(dumpOf))
+    const data = await dataOf(test, 'DELETE', `${said.path}?dry_run=true`, said.project.owner, { body: {} })
+    expect(JSON.stringify(data)).not.toContain('tenant-b')
+    const line = await linesOf(await erase(said))
+    expect(await Promise.all([words, id].map(dumpOf))).toEqual(before)
+    expect(await dumpOf(claimed)).not.toContain(said.text)
+    expect(line).toMatchObject({ residue: 0 })
+    // The complete reading counts the words there as left.
+    const source = test.app.dataSources.find(({ read, store }) => read && store === 'checkpoints')
+    const found = new Map<string, [items: number, isOfOthers: boolean]>()
+    for (let after: string | null = null; ; ) {
+      const page: ReadPage | undefined = await source?.read?.(after, async ({ id: place, itemsOf, isOfOthers }) => {
+        const of = await test.db.transaction(async (tx) => {
+          const items = await itemsOf([said.project.id], tx)
+          return [items.length, await isOfOthers([said.project.id], tx)] as [number, boolean]
+        })
+        found.set(place, of)
+      })
+      after = page?.next ?? null
+      if (after === null) break
+    }
+    expect([words, id, claimed].map((thread) => found.get(`thread:${thread}`))).toEqual([
+      [0, true],
+      [0, true],
+      [1, false],
+    ])
+    await test.db.prisma.organisation.update({ where: { id: organisationId }, data: { storeNamespaces: ['*'] } })
   })
 
   it('finds a late write in such a thread at the second search', async () => {

@@ -16,7 +16,7 @@ import {
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { receiptText } from '#lib/kernel/receipt-texts.ts'
-import { isRecordRefusal } from '#lib/kernel/store-refusal.ts'
+import { isRecordRefusal, storeRefusalOf } from '#lib/kernel/store-refusal.ts'
 import { searchStringsOf } from '#lib/stores/cache/search-strings.ts'
 import { isAskable, isObjectKey } from '#lib/stores/objects/keys.ts'
 import type { ObjectStore } from '#lib/stores/objects/objects.ts'
@@ -50,6 +50,7 @@ import {
   termsInItems,
 } from './object-search.ts'
 import {
+  installationKey,
   isCounted,
   isOurObject,
   isReserved,
@@ -217,6 +218,16 @@ const objectReader =
     }
     const keys = await objects.list('', after ?? '', keysAtOnce)
     const own = await keysWithRows(db, keys)
+    /** The store denies the access to one object, for example because of its encryption, but not to others. */
+    const readOne = async (key: string, version: string) => {
+      try {
+        return await objects.read(key, maxRead, version)
+      } catch (error) {
+        if (storeRefusalOf(error) !== 'access_denied' || (await objects.read(installationKey, maxRead)) === undefined)
+          throw error
+        return 'refused'
+      }
+    }
     for (const key of keys) {
       if (own.has(key)) continue
       const versions = await objects.versions(key)
@@ -226,9 +237,10 @@ const objectReader =
           add('format')
           continue
         }
-        const one = await objects.read(key, maxRead, version)
-        if (!one) continue
-        if (!one.bytes) add(one.isArchived ? 'format' : 'large')
+        const one = await readOne(key, version)
+        if (one === 'refused') add('format')
+        if (!one || one === 'refused') continue
+        if (!one.bytes) add(one.isArchived || one.isRefused ? 'format' : 'large')
         const value = one.bytes && readable(one.bytes)
         if (value?.form === 'binary') add('binary')
         await visit({
@@ -390,12 +402,13 @@ function eraser(objects: ObjectsSourcePorts['objects'], sought: ObjectSearch, ru
   }
   return {
     done,
-    /** Continues after an object that its store refuses for what it is, whatever it is asked. */
+    /** Continues after an object that its store refuses for what it is, or that is locked. */
     async visit(finding: ObjectFinding): Promise<void> {
       try {
         await change(finding)
       } catch (error) {
-        if (!isRecordRefusal(error)) throw error
+        // A lock or a retention rule concerns one object as well.
+        if (!isRecordRefusal(error) && storeRefusalOf(error) !== 'locked') throw error
         refused ??= error
       }
     },
@@ -533,6 +546,7 @@ async function eraseObjects(
       objectsBinary: tallyOf([...unsearched.binary].slice(0, maxUnsearched).map((key) => labelOf(key))),
       objectsLarge: tallyOf([...unsearched.large].slice(0, maxUnsearched).map((key) => labelOf(key))),
       objectsArchived: tallyOf([...unsearched.archived].slice(0, maxUnsearched).map((key) => labelOf(key))),
+      objectsRefused: tallyOf([...unsearched.refused].slice(0, maxUnsearched).map((key) => labelOf(key))),
       objectsOddKeys: tallyOf([...unsearched.oddKeys].slice(0, maxUnsearched).map((key) => labelOf(key))),
       objectsOwned: tallyOf([...unsearched.owned].slice(0, maxUnsearched).map((key) => labelOf(key))),
       objectsOutside: tallyOf(unsearched.isOutside ? ['outside'] : []),
@@ -579,6 +593,7 @@ export function objectsDataSource(ports: ObjectsSourcePorts): DataSource {
       objectsBinary = 0,
       objectsLarge = 0,
       objectsArchived = 0,
+      objectsRefused = 0,
       objectsOddKeys = 0,
       objectsOwned = 0,
       objectsOutside = 0,
@@ -601,6 +616,8 @@ export function objectsDataSource(ports: ObjectsSourcePorts): DataSource {
         })
       if (objectsArchived > 0)
         records.push({ what: receiptText('notSearched', 'objectsArchived'), count: exact(objectsArchived) })
+      if (objectsRefused > 0)
+        records.push({ what: receiptText('notSearched', 'objectsRefused'), count: exact(objectsRefused) })
       if (objectsOddKeys > 0)
         records.push({ what: receiptText('notSearched', 'objectsOddKeys'), count: exact(objectsOddKeys) })
       if (objectsOwned > 0)

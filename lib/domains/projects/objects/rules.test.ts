@@ -50,12 +50,11 @@ it('mayGo accepts objects of applications and of the pointer’s source, and rej
   expect(mayDeleteObject(source('document', 'd1'), `projects/${project}/documents/d1`)).toBe(true)
 })
 
-it('isUploadKey accepts the keys of uploads and snapshots, and rejects keys that an application may choose', () => {
+it('isUploadKey accepts the keys of uploads, and rejects those of snapshots and keys that an application may choose', () => {
   const [attachment, file] = [generated('att', 'a'), generated('file', 'f')]
   for (const key of [
     `projects/${project}/messages/m:1.x/${attachment}`,
     `projects/${project}/documents/d1/${file}`,
-    `snapshots/kp:agent:scout/${generated('snap', 's')}`,
     `snapshots/agent-1/state/${generated('state', 's')}`,
   ])
     expect(isUploadKey(key), key).toBe(true)
@@ -69,6 +68,7 @@ it('isUploadKey accepts the keys of uploads and snapshots, and rejects keys that
     `projects/${project}/messages/m1/${file}`,
     `app/projects/${project}/documents/d1/${file}`,
     `snapshots/a/b/${generated('snap', 's')}`,
+    `snapshots/kp:agent:scout/${generated('snap', 's')}`,
   ])
     expect(isUploadKey(key), key).toBe(false)
   expect(['knowledgepulse-installation', `${notePrefix(generated('run', '1'))}${'n'.repeat(22)}`].every(isMark)).toBe(

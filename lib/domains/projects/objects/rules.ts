@@ -12,9 +12,13 @@ export const isOurObject = (key: string): boolean =>
 
 const uploadKey =
   /^projects\/prj_[0-9A-Za-z]{22}\/(?:messages\/[\w.:-]+\/att_[0-9A-Za-z]{22}|documents\/[\w.:-]+\/file_[0-9A-Za-z]{22})$/
-const snapshotKey = /^snapshots\/[\w.:-]+\/(?:snap_[0-9A-Za-z]{22}|state\/state_[0-9A-Za-z]{22})$/
-/** Whether a file of a message or document, a snapshot or an uploaded state may have this key. A row names it when its upload is complete. */
-export const isUploadKey = (key: string): boolean => uploadKey.test(key) || snapshotKey.test(key)
+const stateKey = /^snapshots\/[\w.:-]+\/state\/state_[0-9A-Za-z]{22}$/
+const snapshotKey = /^snapshots\/[\w.:-]+\/snap_[0-9A-Za-z]{22}$/
+/**
+ * Whether a file of a message or document, or an uploaded state may have this key. A row names it when its upload is complete. The row of a
+ * snapshot is older than its object, so an object with such a key and without a row is an application's.
+ */
+export const isUploadKey = (key: string): boolean => uploadKey.test(key) || stateKey.test(key)
 
 /** The object that names the installation that sweeps the bucket. */
 export const installationKey = 'knowledgepulse-installation'
@@ -25,7 +29,8 @@ const noteKey = /^knowledgepulse-erasing\/run_[0-9A-Za-z]{22}\/[\w-]{22}$/
 export const isMark = (key: string): boolean => key === installationKey || noteKey.test(key)
 
 /** Whether only this installation uses the key. Applications cannot report it, except for the source that it belongs to. */
-export const isReserved = (key: string): boolean => isOurObject(key) || isUploadKey(key) || isMark(key)
+export const isReserved = (key: string): boolean =>
+  isOurObject(key) || isUploadKey(key) || snapshotKey.test(key) || isMark(key)
 
 /** Whether rows of this installation may name the object. Other keys are searched without asking. */
 export const mayHaveRow = (key: string): boolean => key.startsWith(ours) || isInSnapshots(key)

@@ -38,6 +38,8 @@ export interface UnsearchedObjects {
   large: Set<string>
   /** Objects that must be restored from an archive of the provider before they can be read. */
   archived: Set<string>
+  /** Objects that the store cannot decrypt for us. */
+  refused: Set<string>
   /** Keys with control characters, for which a server cannot be asked. */
   oddKeys: Set<string>
   /** Objects with an erased id that belong to others, or that the organization may not claim. */
@@ -51,6 +53,7 @@ export const noneUnsearched = (): UnsearchedObjects => ({
   binary: new Set(),
   large: new Set(),
   archived: new Set(),
+  refused: new Set(),
   oddKeys: new Set(),
   owned: new Set(),
   isOutside: false,
@@ -99,6 +102,10 @@ export async function* applicationKeys(
   }
 }
 
+type UnreadObject = Pick<NonNullable<Awaited<ReturnType<ObjectStore['read']>>>, 'isArchived' | 'isRefused'>
+const unreadReasonOf = ({ isArchived, isRefused }: UnreadObject) =>
+  isArchived ? 'archived' : isRefused ? 'refused' : 'large'
+
 /** Decides about objects one by one, by their keys, metadata, tags and content. */
 export function objectDecider(
   objects: Pick<ObjectStore, 'versions' | 'read'>,
@@ -141,13 +148,13 @@ export function objectDecider(
           (namesErased(text.text) && (await mayErase(key)())) ||
           (await wordDecider.hasErasedWords(text, ownershipOf(key)))
       if (isErased) found.push(version)
-      else if (!value) await count(one.isArchived ? 'archived' : 'large', key)
+      else if (!value) await count(unreadReasonOf(one), key)
       else if (value.form === 'binary') await count('binary', key)
     }
     return found
   }
   /** Counts an object with a version that could not be searched, unless it belongs to another project. */
-  async function count(reason: 'large' | 'binary' | 'archived' | 'oddKeys', key: string): Promise<void> {
+  async function count(reason: 'large' | 'binary' | 'archived' | 'refused' | 'oddKeys', key: string): Promise<void> {
     if ((await ownershipOf(key)()) !== 'elsewhere') unsearched[reason].add(key)
   }
 
@@ -207,7 +214,7 @@ export function objectDecider(
       }
       if (newest.bytes === undefined) {
         if (naming) return deleted
-        await count(newest.isArchived ? 'archived' : 'large', key)
+        await count(unreadReasonOf(newest), key)
         return undefined
       }
       const { state } = newest

@@ -186,6 +186,7 @@ describe.each([
         all,
         residue: (of: ErasureScope = scope) => source().residue(of, all, test.clock.now(), words()),
         counts: { cut: met('derivedCut'), deleted: met('derivedDeleted'), retained: met('derivedRetained') },
+        owned: met('objectsOwned'),
         unsearched: [met('objectsBinary'), met('objectsLarge'), met('objectsOutside'), met('objectsOddKeys')],
         runId,
       }
@@ -417,6 +418,32 @@ describe.each([
         keys.slice(2).toSorted(),
       )
       for (const key of keys.slice(2)) await bed.remove(key)
+    })
+
+    it('leaves objects of others whose keys, metadata or content have an erased id, and counts them', async () => {
+      const { organisationId } = project.owner
+      const theirProject = await madeProject(test)
+      const claims = (id: string, storeNamespaces: string[]) =>
+        test.db.prisma.organisation.update({ where: { id }, data: { storeNamespaces } })
+      await claims(organisationId, [])
+      const theirOrganization = theirProject.owner.organisationId
+      await claims(theirOrganization, ['tenant-b'])
+      const keys = [
+        `tenant-b-${run}/${message}.txt`,
+        `uploads-${run}/${theirOrganization}/${message}.txt`,
+        `uploads-${run}/${theirProject.id}/${message}.txt`,
+        `${theirProject.id}/${project.id}/shared-${run}.txt`,
+      ]
+      for (const key of keys) await bed.put(key, Buffer.from(`As ${message} says, the rent is late.`))
+      await bed.put(at(`answers/${message}.txt`), Buffer.from('An answer.'))
+      await bed.put(at('answers/2.txt'), Buffer.from(`Made from ${message}.`))
+      const { residue, owned, counts } = await erase()
+      const left = new Set((await bed.dump()).map(({ key }) => key))
+      expect(keys.filter((key) => !left.has(key))).toEqual([])
+      expect([left.has(at(`answers/${message}.txt`)), left.has(at('answers/2.txt'))]).toEqual([false, false])
+      expect([counts.deleted, owned]).toEqual([2, keys.length])
+      expect([await residue(), await residue(nobody)]).toEqual([0, 0])
+      for (const key of keys) await bed.remove(key)
     })
 
     it('residue counts a late object, and a repeated erasure deletes it', async () => {
