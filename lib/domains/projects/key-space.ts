@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { keySpaceClaimants } from './repository.ts'
+import { isBeyondProjects, type Ownership } from './values/readable.ts'
 
 /** What an organization may claim in connected stores, as in {@link outsideNamespace}. */
 const Claimant = z.strictObject({ id: z.string(), namespaces: z.array(z.string()), isAny: z.boolean() })
@@ -63,13 +64,13 @@ export const isInKeySpace = (space: KeySpace, key: string): boolean =>
  * Whether the organizations may claim a key by the same rules, below any prefix. If no organization is known, because an older plan recorded
  * none, it is a key that no other organization claims.
  */
-export function mayClaim(space: KeySpace, key: string): boolean {
+function mayClaim(space: KeySpace, key: string): boolean {
   const claim = claimOf(space, key)
   if (claim !== undefined) return claim === 'own'
   return space.claimants.length === 0 || space.claimants.some(({ isAny }) => isAny)
 }
 /** Whether only another organization may claim a key: it begins with a prefix of that organization, or contains its id. */
-export const isClaimedByOthers = (space: KeySpace, key: string): boolean => claimOf(space, key) === 'other'
+const isClaimedByOthers = (space: KeySpace, key: string): boolean => claimOf(space, key) === 'other'
 
 /** The organizations of a key space as values of `within` items of a plan. */
 export const recordedClaimants = ({ claimants }: KeySpace): string[] =>
@@ -81,4 +82,24 @@ export function splitWithin(values: readonly string[]): { anchors: string[]; rec
     anchors: values.filter((value) => !isClaimant(value)),
     recorded: values.filter(isClaimant).map((value) => Claimant.parse(JSON.parse(value))),
   }
+}
+
+/** What decides whether an erased id may erase something in an entry or object. */
+interface PlaceRules {
+  space: KeySpace
+  /** Whether the name contains an erased id, or an id of an erasing project or of its conversations. */
+  isNamed(name: string): boolean
+  /** Whose the place is, by the ids in its name. */
+  ownershipOf(name: string): Promise<Ownership>
+}
+/**
+ * Whether an erased id may erase something in a place. Anybody can write an id of theirs into a text that others store, so an id follows the
+ * same rules as words: nothing is erased in the place of another project or organization, nor in one that nobody owns, unless the
+ * organization may claim it.
+ */
+export async function mayEraseById({ space, isNamed, ownershipOf }: PlaceRules, name: string): Promise<boolean> {
+  if (isClaimedByOthers(space, name)) return false
+  const owner = await ownershipOf(name)
+  if (isBeyondProjects(owner)) return false
+  return owner !== 'nobody' || isNamed(name) || mayClaim(space, name)
 }

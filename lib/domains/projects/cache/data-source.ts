@@ -20,7 +20,7 @@ import { type CacheEntry, type CacheType, ownPrefix } from '#lib/stores/cache/ca
 import { inOrderOfNames } from '#lib/stores/cache/names-in-order.ts'
 import { searchStringsOf } from '#lib/stores/cache/search-strings.ts'
 import { requireConnectedStores } from '#lib/stores/registered-store.ts'
-import { isInKeySpace, type KeySpace, recordedClaimants, splitWithin } from '../key-space.ts'
+import { isInKeySpace, type KeySpace, mayEraseById, recordedClaimants, splitWithin } from '../key-space.ts'
 import { scopePart, scopeSubject, writersOf } from '../legal-holds.ts'
 import { foreignRefs, othersOf } from '../provenance/pointers.ts'
 import { hiddenRecords } from '../values/hidden-records.ts'
@@ -64,7 +64,6 @@ import {
   itemsByKind,
   mayBeOurKey,
   mayDeleteKey,
-  mayEraseById,
   mergedChosen,
   uniqueInProject,
 } from './rules.ts'

@@ -1,6 +1,4 @@
 import { shownId } from '#lib/kernel/scoped-ids.ts'
-import { isClaimedByOthers, type KeySpace, mayClaim } from '../key-space.ts'
-import { isBeyondProjects, type Ownership } from '../values/readable.ts'
 /**
  * Items of an erasure in the cache. Names are stored as hashes, because a name may contain what people asked.
  * - `key:<hash>`: an entry that a pointer names. Items of older versions contain the name itself.
@@ -107,23 +105,3 @@ const identifying = /^(?:id|uuid|source|ref|message|document|.*[_.:-]id|.*[a-z]I
 /** Whether a hash with an erased id in this field is a single record about it, not a collection. */
 export const isRecordField = (field: string, value: string, id: string): boolean =>
   identifying.test(field) && value === id
-
-/** What decides whether an erased id may erase something in an entry or object. */
-export interface PlaceRules {
-  space: KeySpace
-  /** Whether the name contains an erased id, or an id of an erasing project or of its conversations. */
-  isNamed(name: string): boolean
-  /** Whose the place is, by the ids in its name. */
-  ownershipOf(name: string): Promise<Ownership>
-}
-/**
- * Whether an erased id may erase something in a place. Anybody can write an id of theirs into a text that others store, so an id follows the
- * same rules as words: nothing is erased in the place of another project or organization, nor in one that nobody owns, unless the
- * organization may claim it.
- */
-export async function mayEraseById({ space, isNamed, ownershipOf }: PlaceRules, name: string): Promise<boolean> {
-  if (isClaimedByOthers(space, name)) return false
-  const owner = await ownershipOf(name)
-  if (isBeyondProjects(owner)) return false
-  return owner !== 'nobody' || isNamed(name) || mayClaim(space, name)
-}

@@ -4,7 +4,7 @@ import { type CacheEntry, type CachePart, type CacheStore, ownPrefix } from '#li
 import { inOrderOfNames } from '#lib/stores/cache/names-in-order.ts'
 import { searchStringsOf } from '#lib/stores/cache/search-strings.ts'
 import { technical } from '#lib/text/json.ts'
-import { isInKeySpace, type KeySpace } from '../key-space.ts'
+import { isInKeySpace, type KeySpace, mayEraseById } from '../key-space.ts'
 import { isOfOthers, type Ownership, type Readable, readable } from '../values/readable.ts'
 import {
   cutLeaves,
@@ -23,7 +23,6 @@ import {
   keyingIds,
   mayBeOurKey,
   mayDeleteKey,
-  mayEraseById,
   uniqueInProject,
 } from './rules.ts'
 
@@ -283,10 +282,10 @@ function cacheDecider(sought: CacheSearch) {
     const contains = (searchStrings: typeof ids) =>
       searchStrings.occursIn(name) || [...fields, ...values.map(({ text }) => text)].some(searchStrings.occursIn)
     // An id in a value proves nothing about an entry that nobody owns and the organization may not claim.
+    const isNaming = !anchors.isEmpty && contains(anchors)
     const isAnchored =
-      !anchors.isEmpty &&
-      (anchors.occursIn(name) ||
-        (contains(anchors) && ((await mayErase()) || isOfOthers(await sought.ownershipOf(name)))))
+      isNaming && (anchors.occursIn(name) || (await mayErase()) || isOfOthers(await sought.ownershipOf(name)))
+    if (isNaming && !isAnchored && contains(chosen)) unsearched.owned.add(labelOf(name))
     const mayFollow = isAnchored || isPlain(name)
     if (mayFollow && chosen.occursIn(name)) {
       if (await mayErase()) return { ...whole(entry, by), isClientChosen: true }

@@ -1,7 +1,15 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import type { Transaction } from '#lib/kernel/context.ts'
+import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
-import { type MadeProject, madeConversation, madeDocument, madeMessage, madeProject } from '#lib/testing/projects.ts'
+import {
+  type MadeProject,
+  madeConversation,
+  madeDocument,
+  madeMessage,
+  madeProject,
+  manyMessages,
+} from '#lib/testing/projects.ts'
 import { Fingerprints } from '../words/fingerprints.ts'
 import { type ValueDecider, valueDecider } from './value-decider.ts'
 
@@ -148,4 +156,64 @@ it.each(['participant', 'account'])('the name of a person who is being erased ex
   await test.db.prisma
     .$executeRaw`INSERT INTO write_fences (kind, id, run_id, raised_at) VALUES (${kind}, ${id}, 'run_x', now())`
   expect(await decided()).toBe(false)
+})
+
+it('a transcript with a tag after each word loses only the erased words', async () => {
+  const erased = 'My neighbour regularly photographs everything that happens behind our garden fence'
+  const theirs = 'Every other Tuesday the library lends violins to children of the whole town'
+  const tagged = (text: string) => text.replaceAll(' ', '/NN ').concat('/NN')
+  await said(theirs)
+  const words = new Fingerprints()
+  words.add(erased)
+  const options = { projects: [project.id], now: test.clock.now() }
+  const decider = valueDecider(words, { ...options, within: (work) => test.db.transaction(work) })
+  const decided = await decider.decide({ form: 'text', text: `${tagged(erased)}\n${tagged(theirs)}` }, undefined)
+  expect(decided).toMatchObject({ decision: 'cut' })
+  const rest = 'text' in decided ? decided.text : ''
+  expect(rest).toContain(tagged(theirs))
+  expect(rest).not.toContain('neighbour')
+})
+
+it('a long text of another person explains a value behind a thousand short ones', async () => {
+  const erased = 'My neighbour regularly photographs everything that happens behind our garden fence'
+  const theirs = 'Every other Tuesday the library lends violins to children of the whole town'
+  const conversation = await madeConversation(test, project)
+  const author = { kind: 'account' as const, id: project.owner.accountId }
+  const short = await manyMessages(test, {
+    projectId: project.id,
+    conversations: [conversation.id],
+    author,
+    each: 1_001,
+  })
+  await test.db.prisma.message.updateMany({ where: { id: { in: short } }, data: { content: 'no' } })
+  // Its id is behind all of theirs.
+  await madeMessage(test, conversation, project.owner, { id: `zz-${newId('id')}`, content: theirs })
+  const words = new Fingerprints()
+  words.add(erased)
+  const options = { projects: [project.id], now: test.clock.now() }
+  const decider = valueDecider(words, { ...options, within: (work) => test.db.transaction(work) })
+  const decided = await decider.decide({ form: 'text', text: `${erased}. No, ${theirs}.` }, undefined)
+  expect(decided).toMatchObject({ decision: 'cut', text: expect.stringContaining(theirs) })
+})
+
+it('a list of messages of two projects keeps those of the other one, and loses unknown ones', async () => {
+  const other = await madeProject(test)
+  const room = await madeConversation(test, other)
+  const text = 'Please transfer the deposit for the second house on Monday'
+  const { id } = await madeMessage(test, room, other.owner, { content: text })
+  const own = 'A violin is in the shed behind the station'
+  const left = [
+    { id: await said(own), text: own },
+    { id, text },
+  ]
+  const more = [
+    { id: 'msg_erased', text: 'x' },
+    { id: 'unknown-1', text: 'Nobody knows this record.' },
+    // Its text is not that of the message.
+    { id, text: 'Somebody asked for a transfer.' },
+  ]
+  const sought = { erased: new Set(['msg_erased']), namesErased: (one: string) => one.includes('msg_erased') }
+  expect(await deciderNow().withoutRecords(valueIn([...more, ...left]), sought)).toBe(JSON.stringify(left))
+  await test.db.prisma.message.update({ where: { id }, data: { erasingSince: test.clock.now() } })
+  expect(await deciderNow().withoutRecords(valueIn([...more, ...left]), sought)).toBe(JSON.stringify(left.slice(0, 1)))
 })

@@ -262,7 +262,7 @@ function remainingReader(
       within(async (tx) => {
         const found: FoundText[] = []
         for (const project of projects)
-          found.push(...(await remainingTextsIn(tx, project, text, now, erasedIds)).slice(0, maxFound))
+          found.push(...longestFirst(await remainingTextsIn(tx, project, text, now, erasedIds)).slice(0, maxFound))
         return found
       }),
     /** Texts that may show that others wrote a text: distinctive ones, or short ones if there are no others. */
@@ -336,6 +336,9 @@ function remainingReader(
 const maxTooLong = 20
 /** At most this many texts of one project explain words of a value. */
 const maxFound = 50
+/** Short texts occur in many values, so they must not displace a long one. */
+const longestFirst = (found: readonly FoundText[]): FoundText[] =>
+  found.length <= maxFound ? [...found] : found.toSorted((one, other) => other.text.length - one.text.length)
 const personsOf = (found: readonly FoundText[]): string[] =>
   found.flatMap(({ text, isByPerson }) => (isByPerson ? [text] : []))
 

@@ -2,7 +2,7 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import type { ErasedWords } from '#lib/kernel/data-source.ts'
 import { scopedId, shownId } from '#lib/kernel/scoped-ids.ts'
 import { redacted } from '#lib/stores/graph/graph.ts'
-import { editText, spokenTexts } from '#lib/text/views.ts'
+import { editText, searchableTexts } from '#lib/text/views.ts'
 import { runWeight, tokenize } from '#lib/text/words.ts'
 import { isOurKey } from '../cache/rules.ts'
 import type { LivingRecord } from '../values/shared-records.ts'
@@ -189,9 +189,34 @@ export interface FoundText {
   isByPerson: boolean
 }
 
+/** `isPartial`: there are more messages or documents than one statement returns. */
+async function textsWithin(
+  tx: Transaction,
+  project: string,
+  text: string,
+  now: Date,
+  erasedIds: ReadonlySet<string>,
+  least: number,
+): Promise<{ found: FoundText[]; isPartial: boolean }> {
+  // An encoded text contains the texts of others in their decoded form only.
+  // PostgreSQL rejects zero bytes, which binary values and escapes of JSON contain.
+  const all = [text, ...searchableTexts(text)].join('\n').replaceAll('\0', ' ')
+  const folded = all.replace(/\s+/g, ' ').toLowerCase()
+  const found: FoundText[] = []
+  let isPartial = false
+  for (const table of ['messages', 'documents'] as const) {
+    const rows = await remainingWithin(tx, { project, now, text: all, folded, least }, table)
+    isPartial ||= rows.length >= maxRemaining[table]
+    for (const { id, is_by_person: isByPerson, texts } of rows)
+      if (!erasedIds.has(id)) found.push(...texts.map((one) => ({ text: one, isByPerson })))
+  }
+  return { found: found.filter((one) => occurrences(text, one.text).length > 0), isPartial }
+}
+
 /**
  * Texts of remaining messages and documents that a derived text contains completely, of at least `least` characters. They are its other
- * sources, whether or not provenance names them. Those of the first messages and documents, if there are more than one statement returns.
+ * sources, whether or not provenance names them. If there are more messages or documents than one statement returns, distinctive texts are
+ * the first, so that short ones, which occur in many texts, hide none of them.
  */
 export async function remainingTextsIn(
   tx: Transaction,
@@ -201,19 +226,10 @@ export async function remainingTextsIn(
   erasedIds: ReadonlySet<string> = new Set(),
   least = leastCharacters,
 ): Promise<FoundText[]> {
-  // An encoded text contains the texts of others in their decoded form only.
-  // PostgreSQL rejects zero bytes, which binary values and escapes of JSON contain.
-  const all = [text, ...spokenTexts(text)].join('\n').replaceAll('\0', ' ')
-  const folded = all.replace(/\s+/g, ' ').toLowerCase()
-  const found: FoundText[] = []
-  for (const table of ['messages', 'documents'] as const)
-    for (const { id, is_by_person: isByPerson, texts } of await remainingWithin(
-      tx,
-      { project, now, text: all, folded, least },
-      table,
-    ))
-      if (!erasedIds.has(id)) found.push(...texts.map((one) => ({ text: one, isByPerson })))
-  return found.filter((one) => occurrences(text, one.text).length > 0)
+  const { found, isPartial } = await textsWithin(tx, project, text, now, erasedIds, least)
+  if (!isPartial || least >= minReported) return found
+  const long = await textsWithin(tx, project, text, now, erasedIds, minReported)
+  return [...long.found, ...found.filter((one) => one.text.length < minReported)]
 }
 
 /**
