@@ -343,7 +343,7 @@ async function textsLeft(
   /** The end of the last piece of each entry that is being read: words may continue in the next piece. */
   const ends = new Map<string, readonly Readable[]>()
   await cache.texts(async (name, texts, { type, isFirst }) => {
-    if (!mayDeleteKey(name, ownPrefix) || left.has(name) || unnamed.has(name)) return
+    if (!mayDeleteKey(name, ownPrefix) || left.has(name)) return
     const isOwn = name.startsWith(ownPrefix)
     const mayErase = memoize(async () => isOwn || isReported(name) || mayEraseById(rules, name))
     const values = texts.map((text) => readable(text))
@@ -361,7 +361,7 @@ async function textsLeft(
     if (isById && (await mayErase())) {
       const isNamed = isOwn || isReported(name) || rules.isNamed(name)
       ;(isNamed ? left : unnamed).add(name)
-    } else if (wordDecider && (isAnchored || isOwn || isInKeySpace(space, name))) {
+    } else if (wordDecider && !unnamed.has(name) && (isAnchored || isOwn || isInKeySpace(space, name))) {
       const ownership = memoize(async (): Promise<Ownership> => {
         const found = isOwn ? 'own' : await ownershipOf(name)
         return found === 'nobody' && isAnchored ? 'own' : found

@@ -485,7 +485,12 @@ async function residueOfCheckpoints(
     async (tx) => ({
       rows: await storedSources(tx, [...ids]),
       present: wholes.length === 0 ? 0 : (await store.present(wholes, tx)).length,
-      late: await threadsElsewhere(store, [...ids], { project: part?.project ?? null, mayErase }, tx),
+      late: await threadsElsewhere(
+        store,
+        [...ids],
+        { project: part?.project ?? null, mayErase: placeRule((run) => run(tx), erasers).mayErase },
+        tx,
+      ),
     }),
     { longest: longestSearch },
   )
