@@ -111,7 +111,12 @@ describe('a complete reading', () => {
   }, 120_000)
 })
 
-/** A way to the S3 server that does not replace some objects, as S3 answers if their metadata is too large, and does not read archived ones. */
+/** What S3 answers to the reading of an archived object, of one whose key is disabled, and of one that a policy denies. */
+const unreadable = { archived: 'InvalidObjectState', encrypted: 'KMS.DisabledException', denied: 'AccessDenied' }
+/**
+ * A way to the S3 server that does not replace some objects, as S3 answers if their metadata is too large, does not read others, and does not
+ * delete the versions of locked ones.
+ */
 async function refusingS3(endpoint: string): Promise<{ port: number; close(): Promise<void> }> {
   const server = createServer((given, answer) => {
     const { method, url = '', headers } = given
@@ -122,9 +127,37 @@ async function refusingS3(endpoint: string): Promise<{ port: number; close(): Pr
       return
     }
     // Its listings are answered.
-    if (method === 'GET' && new URL(url, endpoint).pathname.includes('archived')) {
-      answer.writeHead(403, { 'Content-Type': 'application/xml' })
-      answer.end('<?xml version="1.0"?><Error><Code>InvalidObjectState</Code><Message>archived</Message></Error>')
+    const { pathname, searchParams } = new URL(url, endpoint)
+    const code = Object.entries(unreadable).find(([name]) => pathname.includes(name))?.[1]
+    if (method === 'GET' && code) {
+      answer.writeHead(code.startsWith('KMS') ? 400 : 403, { 'Content-Type': 'application/xml' })
+      answer.end(`<?xml version="1.0"?><Error><Code>${code}</Code><Message>refused</Message></Error>`)
+      return
+    }
+    if (method === 'POST' && searchParams.has('delete')) {
+      given.setEncoding('utf8')
+      let body = ''
+      given.on('data', (piece: string) => {
+        body += piece
+      })
+      given.once('end', () => {
+        if (body.includes('locked')) {
+          const objects = [...body.matchAll(/<Key>(.*?)<\/Key>(?:<VersionId>(.*?)<\/VersionId>)?/g)]
+          const errors = objects.map(
+            ([, name, version]) =>
+              `<Error><Key>${name}</Key><VersionId>${version}</VersionId><Code>AccessDenied</Code></Error>`,
+          )
+          answer.writeHead(200, { 'Content-Type': 'application/xml' })
+          answer.end(`<?xml version="1.0"?><DeleteResult>${errors.join('')}</DeleteResult>`)
+          return
+        }
+        const again = request(new URL(url, endpoint), { method, headers }, (one) => {
+          answer.writeHead(one.statusCode ?? 500, one.headers)
+          one.pipe(answer)
+        })
+        again.once('error', () => answer.destroy())
+        again.end(body)
+      })
       return
     }
     const passed = request(new URL(url, endpoint), { ...(method && { method }), headers }, (one) => {
@@ -147,7 +180,7 @@ async function refusingS3(endpoint: string): Promise<{ port: number; close(): Pr
 }
 
 describe.skipIf(!isInstalled('s3'))('a complete reading of objects that S3 does not replace', () => {
-  it('erases the others of the same page, counts these as left and archived ones as not read, and signs', async () => {
+  it('erases the others of the same page, counts these as left and unreadable ones as not read, and signs', async () => {
     const { endpoint } = await s3Server()
     const bucket = await versionedBucket(endpoint)
     const refusing = await refusingS3(endpoint)
@@ -161,18 +194,20 @@ describe.skipIf(!isInstalled('s3'))('a complete reading of objects that S3 does 
       // The words of a living author: the objects are cut, not deleted.
       const [others, project] = [sentence(), await madeProject(connected)]
       await madeMessage(connected, await madeConversation(connected, project), project.owner, { content: others })
-      const keys = ['a', 'refused', 'z'].map((name) => `uploads/${crypto.randomUUID()}/${name}.txt`)
+      const keys = ['a', 'refused', 'z', 'locked'].map((name) => `uploads/${crypto.randomUUID()}/${name}.txt`)
       for (const one of keys) await bucket.put(one, `${others}\n${text}`)
-      await bucket.put(`uploads/${crypto.randomUUID()}/archived.txt`, others)
+      for (const name of Object.keys(unreadable)) await bucket.put(`uploads/${crypto.randomUUID()}/${name}.txt`, others)
+      // Because the store answers this, it denies single objects only.
+      await bucket.put('knowledgepulse-installation', '{}')
       expect(await connected.app.completeReadings.read({ rests: false })).toBe('completed')
       const left = [...(await bucket.contents())].filter(([, content]) => content.includes(text.slice(0, 40)))
-      expect(left.map(([place]) => keys.findIndex((one) => place.includes(one)))).toEqual([1])
+      expect(new Set(left.map(([place]) => keys.findIndex((one) => place.includes(one))))).toEqual(new Set([1, 3]))
       const { json } = await connected.fetch('GET', `/v1/receipts/${receiptId}`)
       const { stores } = json.complete_reading
       expect(stores.find((one: { store: string }) => one.store === 'objects')).toMatchObject({
         erased: 2,
-        left: 1,
-        not_read: [{ reason: 'format', count: 1 }],
+        left: 2,
+        not_read: [{ reason: 'format', count: 3 }],
       })
     } finally {
       await connected.close()

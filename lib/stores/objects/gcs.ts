@@ -105,7 +105,7 @@ export const eraseGeneration = (bucket: Bucket, key: string, generation: string 
   patiently(() => bucket.file(key, { generation }).delete({ ignoreNotFound: true }))
 
 /** Permanently deletes these versions. @throws {Problem} `unavailable` with the refusal `locked`, after all others are deleted */
-export async function eraseGenerations(bucket: Bucket, all: readonly Generation[]): Promise<void> {
+async function eraseGenerations(bucket: Bucket, all: readonly Generation[]): Promise<void> {
   let refusals = 0
   for (const { key, generation } of all)
     try {
