@@ -294,16 +294,9 @@ export function spokenTexts(text: string): string[] {
   return [...found].filter((one) => one.trim() !== '')
 }
 
-/**
- * The texts of a value in which to look for texts of other people: those that a person wrote, and readings that are only guessed, such as the
- * words of a text in which a tag follows each word.
- */
-export const searchableTexts = (text: string): string[] => [
-  ...new Set([
-    ...spokenTexts(text),
-    ...decode(text).flatMap((layer) => (layer.isGuessed ? [layer.text.slice(0, layer.flowEnd)] : [])),
-  ]),
-]
+/** Readings of a text that are only guessed, such as its words without the tag that follows each of them. They contain the text itself too. */
+export const guessedReadings = (text: string): string[] =>
+  viewsOf(text).layers.flatMap((layer) => (layer.isGuessed ? [layer.text] : []))
 
 /**
  * The spans that were found in the most decoded form. The same words in a form below may have escaped structure between them, which an

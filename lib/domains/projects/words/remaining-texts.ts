@@ -2,7 +2,7 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import type { ErasedWords } from '#lib/kernel/data-source.ts'
 import { scopedId, shownId } from '#lib/kernel/scoped-ids.ts'
 import { redacted } from '#lib/stores/graph/graph.ts'
-import { editText, searchableTexts } from '#lib/text/views.ts'
+import { editText, guessedReadings, spokenTexts } from '#lib/text/views.ts'
 import { runWeight, tokenize } from '#lib/text/words.ts'
 import { isOurKey } from '../cache/rules.ts'
 import type { LivingRecord } from '../values/shared-records.ts'
@@ -200,12 +200,15 @@ async function textsWithin(
 ): Promise<{ found: FoundText[]; isPartial: boolean }> {
   // An encoded text contains the texts of others in their decoded form only.
   // PostgreSQL rejects zero bytes, which binary values and escapes of JSON contain.
-  const all = [text, ...searchableTexts(text)].join('\n').replaceAll('\0', ' ')
+  const all = [text, ...spokenTexts(text)].join('\n').replaceAll('\0', ' ')
   const folded = all.replace(/\s+/g, ' ').toLowerCase()
+  // Signs may remain between the words of a reading that is only guessed.
+  const words = guessedReadings(text).flatMap((one) => tokenize(one).map(({ word }) => word))
+  const asWords = words.length > 0 ? ` ${words.join(' ')} ` : ''
   const found: FoundText[] = []
   let isPartial = false
   for (const table of ['messages', 'documents'] as const) {
-    const rows = await remainingWithin(tx, { project, now, text: all, folded, least }, table)
+    const rows = await remainingWithin(tx, { project, now, text: all, folded, words: asWords, least }, table)
     isPartial ||= rows.length >= maxRemaining[table]
     for (const { id, is_by_person: isByPerson, texts } of rows)
       if (!erasedIds.has(id)) found.push(...texts.map((one) => ({ text: one, isByPerson })))

@@ -81,14 +81,15 @@ export const remainingAfter = statement('words.remaining-after', {
 })
 
 const isContained = (content: string): string =>
-  `char_length(${content}) >= $least AND (strpos($text, ${content}) > 0 OR strpos($folded, lower(btrim(regexp_replace(${content}, '\\s+', ' ', 'g')))) > 0)`
+  `char_length(${content}) >= $least AND (strpos($text, ${content}) > 0 OR strpos($folded, lower(btrim(regexp_replace(${content}, '\\s+', ' ', 'g')))) > 0
+    OR ($words <> '' AND strpos($words, ' ' || btrim(regexp_replace(lower(${content}), '[[:punct:][:space:]]+', ' ', 'g')) || ' ') > 0))`
 
 /**
  * Remaining messages or documents of a project of which `text` may contain a complete text, current or earlier, of at least `least`
- * characters. `folded` is the text in lower case with single spaces.
+ * characters. `folded` is the text in lower case with single spaces, `words` are the words of readings that are only guessed.
  */
 export const remainingWithin = statement('words.remaining-within', {
-  takes: { project: 'text', now: 'timestamptz', text: 'text', folded: 'text', least: 'int4' },
+  takes: { project: 'text', now: 'timestamptz', text: 'text', folded: 'text', words: 'text', least: 'int4' },
   returns: textColumns,
   isPrepared: true,
   variants: ['messages', 'documents'],
