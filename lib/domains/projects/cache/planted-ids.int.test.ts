@@ -1,8 +1,7 @@
 // Anybody can have an id of theirs written into data of others: a ticket, a chat, the name of a file. Such an id erases nothing there.
 import { createClient } from '@redis/client'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { DataSource } from '#lib/kernel/data-source.ts'
-import { erasedOf } from '#lib/kernel/erased.ts'
+import { type DataSource, erasedOf } from '#lib/kernel/data-source.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
