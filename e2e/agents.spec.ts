@@ -4,7 +4,7 @@ import { expect, type Page, test } from '@playwright/test'
 import { z } from 'zod'
 import { noticeVersion } from '#lib/domains/agents/rules.ts'
 import { commandLine } from '#lib/testing/command-line.ts'
-import { control, sessionOf } from './control.ts'
+import { browserInstallation, control, sessionOf } from './control.ts'
 import { origin } from './credentials.ts'
 import { alive, closeWithEscape, complaintsOf } from './journey.ts'
 import { people, requestContext } from './requests.ts'
@@ -62,7 +62,8 @@ test('an owner reads an entry that kp sealed, shares and recalls it, makes a sna
   await test.step('the command line seals an entry, and writes one for siblings', async () => {
     const signedIn = await line.runProcess(['login', '--token-stdin'], { input: heron.api_key })
     expect(signedIn.status, signedIn.err).toBe(0)
-    await kp(['grimoire', 'init'])
+    const owner = ['--as', people.person, '--password-stdin']
+    await kp(['grimoire', 'init', '--agent', 'heron', ...owner], `${browserInstallation().password}\n`)
     sealed = Written.parse(await kp(['grimoire', 'add', '-', '--kind', 'episode'], secret)).data.id
     Written.parse(
       await kp(

@@ -28,8 +28,8 @@ npm() {
   case " $* " in
     *' admin account add '*) "$NODE" "$KP" "$@" | tee once ;;
     *' account password '*) printf '%s\\n%s\\n' "$(cat once)" "$typed" | "$NODE" "$KP" "$@" --password-stdin ;;
+    *' agent die '*) printf '%s\\n' "$typed" | "$NODE" "$KP" "$@" --password-stdin --yes ;;
     *' --as '*) printf '%s\\n' "$typed" | "$NODE" "$KP" "$@" --password-stdin ;;
-    *' agent die '*) "$NODE" "$KP" "$@" --yes ;;
     *) "$NODE" "$KP" "$@" ;;
   esac 2>&1 | tee -a printed
 }

@@ -240,7 +240,7 @@ export function agentCommands(program: Command, begin: () => CommandSession): vo
   as(agent.command('die'))
     .summary('retire an agent permanently')
     .description(
-      'For 24 hours, its tokens can only export heartbeats. Its owner keeps access to its data.\n\nExample:\n  kp agent die my-agent',
+      'For 24 hours, its tokens can only export heartbeats. Its owner keeps access to its data. If the agent has an owner, only the owner can retire it. Add --as.\n\nExample:\n  kp agent die my-agent --as somebody@example.org',
     )
     .argument('<id>', 'the agent’s id')
     .option('--yes', 'retire it without a prompt; required in scripts')

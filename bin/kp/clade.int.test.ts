@@ -2,9 +2,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { newKeyring } from '#lib/client/sealing/keyring.ts'
 import { joinClade } from '#lib/domains/clades/writes.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { commandLine } from '#lib/testing/command-line.ts'
+import { giveKeyring } from '#lib/testing/keyrings.ts'
 import { type Issued, issuedAgent, signedIn } from '#lib/testing/people.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'kp-clade-'))
@@ -27,6 +29,7 @@ beforeAll(async () => {
   )
   line = commandLine(app.url)
   other = commandLine(app.url)
+  await giveKeyring(app, sender.id, (await newKeyring(passphrase)).keyring)
   await line.signIn(sender.token)
   await other.signIn(sibling.token)
 })
@@ -43,7 +46,6 @@ const kp = (args: readonly string[], input = '') => {
 }
 
 test('clade strips a private entry on this machine and shares it; siblings fetch it and acknowledge its recall', async () => {
-  expect((await kp(['grimoire', 'init'])).status).toBe(0)
   const added = await kp(['grimoire', 'add', '-', '--confidence', '0.8', '--json'], lesson)
   expect(added.status, added.err).toBe(0)
   const id = added.json.data.id
@@ -86,7 +88,6 @@ test('clade recall reaches entries that derive from a share through private entr
   const first = await other.run(['clade', 'share', theirs, '--json'])
   expect(first.status, first.err).toBe(0)
   const origin = first.json.data.share_id
-  await kp(['grimoire', 'init'])
   const middle = await added(kp, ['--parent', origin])
   const entry = await added(kp, ['--parent', middle])
   const shared = await kp(['clade', 'share', entry, '--json'])

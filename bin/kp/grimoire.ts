@@ -410,7 +410,7 @@ export function grimoireCommands(program: Command, begin: () => CommandSession):
   ofAgent(grimoire.command('init'))
     .summary('create the keyring of an agent')
     .description(
-      'Creates the keys of private entries and snapshots, and shows the recovery code once.\n\nExample:\n  kp grimoire init',
+      'Creates the keys of private entries and snapshots, and shows the recovery code once. If the agent has an owner, only the owner can create them. Add --as.\n\nExample:\n  kp grimoire init --agent my-agent --as somebody@example.org',
     )
     .action((options: GrimoireOptions) => withCommandActor(begin(), options, (asking) => init(asking, options.agent)))
   describingOptions(ofAgent(grimoire.command('add')))
@@ -473,14 +473,16 @@ export function grimoireCommands(program: Command, begin: () => CommandSession):
     .action((path: string, options: FileOptions & { recovery?: boolean }) => openCopy(begin(), path, options))
   ofAgent(grimoire.command('passphrase'))
     .summary('change the passphrase')
-    .description('Wraps the keys with a new passphrase. Entries do not change.\n\nExample:\n  kp grimoire passphrase')
+    .description(
+      'Wraps the keys with a new passphrase. Entries do not change. If the agent has an owner, only the owner can do this. Add --as.\n\nExample:\n  kp grimoire passphrase --agent my-agent --as somebody@example.org',
+    )
     .action((options: GrimoireOptions) =>
       withCommandActor(begin(), options, (asking) => change(asking, options.agent, 'passphrase')),
     )
   ofAgent(grimoire.command('recover'))
     .summary('set a new passphrase with the recovery code')
     .description(
-      'Opens the keyring with the recovery code, and wraps it with a new passphrase.\n\nExample:\n  kp grimoire recover',
+      'Opens the keyring with the recovery code, and wraps it with a new passphrase. If the agent has an owner, only the owner can do this. Add --as.\n\nExample:\n  kp grimoire recover --agent my-agent --as somebody@example.org',
     )
     .action((options: GrimoireOptions) =>
       withCommandActor(begin(), options, (asking) => change(asking, options.agent, 'recovery code')),

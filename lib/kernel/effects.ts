@@ -14,6 +14,7 @@ export const effects = [
   'take-over',
   'confirm-identity',
   'weaken-factor',
+  'end-access',
   'publish',
   'claim-keys',
   'sign-receipt',
@@ -273,11 +274,9 @@ export const doors: Readonly<Record<Effect, Doors>> = {
       'resendInvitation',
       'resendMemberInvitation',
       'editAgent',
-      'setAgentStatus',
       'setAgentSettings',
       'usePasswordLink',
       'askForPasswordReset',
-      'endUserSessions',
     ],
     jobs: ['accounts.notify'],
   },
@@ -368,6 +367,11 @@ export const doors: Readonly<Record<Effect, Doors>> = {
     ],
     commands: ['admin'],
   },
+  /** Ends somebody's access or service before they notice: their sessions, their agent, the passphrase of its keys, its writes. */
+  'end-access': {
+    inPerson: ['endUserSessions'],
+    consulted: ['setAgentStatus', 'storeKeyring', 'setStorageQuota'],
+  },
   /** Makes content visible to more readers. */
   publish: {
     inPerson: ['editSettings'],
@@ -396,7 +400,6 @@ export const doors: Readonly<Record<Effect, Doors>> = {
       'editMessage',
       'reportProvenance',
       'importProjectHistory',
-      'setStorageQuota',
     ],
   },
   /** Signs a statement about an erasure, or returns it. */
@@ -506,7 +509,6 @@ export const withoutEffect: Record<'operations' | 'jobs' | 'commands' | 'places'
     'addGrimoireEntry',
     'editGrimoireEntry',
     'addHeartbeat',
-    'storeKeyring',
     'makeSnapshot',
     'storeAgentState',
     'giveConsent',

@@ -114,6 +114,18 @@ export function guardRetention(ctx: GuardedContext, isShorter: boolean): void {
 }
 
 /**
+ * The guard of acts that end somebody's access or service, and that nobody can undo in time. A leaked token could cause them in a loop, or once
+ * and permanently, so they need a person whose password was entered recently.
+ * @throws Problem `forbidden` for tokens, `step_up_required`
+ */
+export function guardEndOfAccess(ctx: GuardedContext, isEnding: boolean, what: string): void {
+  consulted(ctx, 'end-access')
+  if (!isEnding) return
+  requirePerson(ctx, what)
+  requireRecentPassword(ctx)
+}
+
+/**
  * The guard of irreversible acts on one's own account. The caller verifies the password afterwards. An account with a second factor must
  * also have confirmed it within the last ten minutes, because the password is not enough for an old session or a copied cookie.
  * @throws Problem `step_up_required`

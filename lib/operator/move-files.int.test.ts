@@ -7,7 +7,7 @@ import { commandLine } from '#lib/testing/command-line.ts'
 import { versionedBucket } from '#lib/testing/connected-stores.ts'
 import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
 import { drain } from '#lib/testing/jobs.ts'
-import { seemingKeyring } from '#lib/testing/keyrings.ts'
+import { giveKeyring } from '#lib/testing/keyrings.ts'
 import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 import { isInstalled } from '#lib/testing/services/installed.ts'
 import { s3Server } from '#lib/testing/services/shared.ts'
@@ -51,8 +51,7 @@ describe.skipIf(!isInstalled('s3'))('kp move-files', () => {
     const before = await machine({})
     const person = await signedIn(before)
     const agent = await issuedAgent(before, ['read', 'write'], { tier: 'enterprise', owner: person })
-    const body = { keyring: seemingKeyring() }
-    await before.fetch('PUT', `/v1/agents/${agent.id}/keyring`, { token: agent.token, body })
+    await giveKeyring(before, agent.id)
     const [exportId, snapshotId] = [await exported(before, person), await snapshot(before, agent)]
     expect([filesIn('exports').length, filesIn('snapshot-keys')]).toEqual([1, [snapshotId]])
 
@@ -109,8 +108,7 @@ describe.skipIf(!isInstalled('s3'))('kp move-files', () => {
       await alone.db.prisma.knownStore.deleteMany({ where: { port: { in: ['exports', 'snapshot_keys'] } } })
       const person = await signedIn(alone)
       const agent = await issuedAgent(alone, ['read', 'write'], { tier: 'enterprise', owner: person })
-      const body = { keyring: seemingKeyring() }
-      await alone.fetch('PUT', `/v1/agents/${agent.id}/keyring`, { token: agent.token, body })
+      await giveKeyring(alone, agent.id)
       await exported(alone, person)
       await snapshot(alone, agent)
 

@@ -5,7 +5,7 @@ import { noticeVersion } from '#lib/domains/agents/rules.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, type TestRequest, testApp } from '#lib/testing/app.ts'
 import { drain } from '#lib/testing/jobs.ts'
-import { seemingEnvelope, seemingKeyring } from '#lib/testing/keyrings.ts'
+import { giveKeyring, seemingEnvelope } from '#lib/testing/keyrings.ts'
 import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 
 const hour = 3_600_000
@@ -70,8 +70,7 @@ async function retainedOf({ id: agentId }: Agent): Promise<Record<string, number
 const lesson = (text: string) => ({ kind: 'insight', content: { claim: text }, confidence: 0.8 })
 /** Creates a record of every kind with a retention period, and of every kind without. */
 async function furnish(agent: Agent): Promise<{ share: string; snapshots: { id: string; objectKey: string }[] }> {
-  const keyring = seemingKeyring()
-  await done('PUT', agent, '/keyring', { keyring })
+  const keyring = await giveKeyring(app, agent.id)
   await done('POST', agent, '/documents', { kind: 'playbook', title: 'Fixing', body: 'Wait for it.\n' })
   const sealed = { id: newId('ent'), kind: 'episode', envelope: seemingEnvelope(keyring.key_id) }
   await done('POST', agent, '/grimoire', { scope: 'private', ...sealed })

@@ -9,8 +9,15 @@ import { snapshotsEvidence } from '#lib/domains/snapshots/service.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, type TestRequest, testApp } from '#lib/testing/app.ts'
 import { drain } from '#lib/testing/jobs.ts'
-import { seemingEnvelope, seemingKeyring } from '#lib/testing/keyrings.ts'
-import { type Issued, issuedAgent, type Person, releaseInPerson, signedIn } from '#lib/testing/people.ts'
+import { giveKeyring, seemingEnvelope, seemingKeyring } from '#lib/testing/keyrings.ts'
+import {
+  type Issued,
+  issuedAgent,
+  type Person,
+  passwordEntered,
+  releaseInPerson,
+  signedIn,
+} from '#lib/testing/people.ts'
 
 const hour = 3_600_000
 const day = 24 * hour
@@ -85,14 +92,13 @@ test.each(['agent', 'account'] as const)(
       done(method, at(agent, path), { token: agent.token, ...(body && { body }) })
     for (const one of [agent, sibling])
       await done('PUT', at(one, '/clade/sharing'), { token: one.token, body: { on: true } })
-    const ring = seemingKeyring()
-    await own('PUT', '/keyring', { keyring: ring })
+    const ring = await giveKeyring(app, agent.id)
 
     const target_id = kind === 'agent' ? agent.id : person.accountId
     const body = { kind, target_id, reason: 'a court asked for it' }
     const hold = (await done('POST', '/v1/holds', { token: admin.token, body })).data.id
-    const refused = async (method: string, path: string, body?: object) => {
-      const response = await app.fetch(method, path, { token: agent.token, ...(body && { body }) })
+    const refused = async (method: string, path: string, body?: object, by: TestRequest = { token: agent.token }) => {
+      const response = await app.fetch(method, path, { ...by, ...(body && { body }) })
       expect([response.status, response.json?.code, response.json?.hold_id], `${method} ${path}`).toEqual([
         409,
         'held',
@@ -100,7 +106,8 @@ test.each(['agent', 'account'] as const)(
       ])
       expect(response.text).not.toContain('court')
     }
-    await refused('PUT', at(agent, '/keyring'), { keyring: seemingKeyring(), revision: 1, replace: true })
+    const replacing = { keyring: seemingKeyring(), revision: 1, replace: true }
+    await refused('PUT', at(agent, '/keyring'), replacing, { cookie: person.cookie })
 
     // The agent continues to work. New records are under the hold as well.
     const playbook = { kind: 'playbook', title: 'Fixing', body: 'Wait for it.\n' }
@@ -173,6 +180,7 @@ test.each(['agent', 'account'] as const)(
 
     // Its owner retires it, and every retention period ends.
     const { cookie } = person
+    await passwordEntered(app, person)
     await done('PUT', at(agent, '/status'), { cookie, body: { status: 'dead', confirm: agent.id } })
     expect((await app.fetch('GET', at(agent, '/card'), { cookie })).status).toBe(404)
     for (const after of [5 * hour, day, 9 * day, 40 * day]) {

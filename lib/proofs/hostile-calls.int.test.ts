@@ -509,7 +509,7 @@ const writers: Changed = {
 }
 /** A manager invites anybody; the person decides with the link in the email. */
 const managers: Changed = { ...writers, inviteMember: ['accounts (new)'] }
-/** What admins manage: accounts, agents without their content, tokens that reach nothing, holds, approvals, quotas and the answers to requests. */
+/** What admins manage: accounts, agents without their content, tokens that reach nothing, holds, approvals and the answers to requests. */
 const admins: Changed = {
   ...managers,
   inviteUser: ['accounts (new)'],
@@ -518,11 +518,9 @@ const admins: Changed = {
   rotateToken: ['tokens', 'tokens (new)'],
   revokeToken: ['tokens'],
   revokeByPrefix: ['tokens'],
-  setStorageQuota: ['organisations'],
   createHold: ['legal_holds (new)'],
   // A mark that adds no readers: docs/adr/0094-effects-have-guards.md
   approveSop: ['sop_versions', 'units'],
-  endUserSessions: ['sessions', 'tokens'],
 }
 /** Tables that admins in the console may change without entering the password again. None of these calls erases, exports or changes content. */
 const adminsInPerson: Changed = {

@@ -175,7 +175,7 @@ export async function madeSubject(test: TestApp, { agents: count = 2, units: eac
       await notifiedOf(test, 'POST', `/v1/knowledge/${unit}/validate`, { token: voter, body: { valid: true } })
   }
   await rowsOf(test, { accountId, agents })
-  for (const { id, token } of agents) await livedOf(test, id, { token, marker })
+  for (const { id, token } of agents) await livedOf(test, id, { token, cookie: person.cookie, marker })
   await sharedAmong(test, agents, { accountId, marker })
   const projects = await projectsOf(test, { person, agents, marker })
   await notifiedOf(test, 'POST', '/api/privacy/exports', { cookie: person.cookie, body: {} })
@@ -261,13 +261,17 @@ async function snapshotOf(test: TestApp, id: string, token: string): Promise<voi
 }
 
 /** An agent's own documents, heartbeats and chain references. */
-async function livedOf(test: TestApp, id: string, { token, marker }: { token: string; marker: string }): Promise<void> {
+async function livedOf(
+  test: TestApp,
+  id: string,
+  { token, cookie, marker }: Record<'token' | 'cookie' | 'marker', string>,
+): Promise<void> {
   const lived = (path: string, body: unknown) => notifiedOf(test, 'POST', `/v1/agents/${id}/${path}`, { token, body })
   await lived('documents', { kind: 'playbook', title: `Play ${marker}`, body: `# ${marker}\n` })
   await lived('heartbeats', { state: 'working', counts: { steps: 1 } })
   await lived('chain-references', { chain: 'cosmos:cosmoshub-4', kind: 'address', reference: marker })
   const keyring = seemingKeyring()
-  await notifiedOf(test, 'PUT', `/v1/agents/${id}/keyring`, { token, body: { keyring } })
+  await notifiedOf(test, 'PUT', `/v1/agents/${id}/keyring`, { cookie, body: { keyring } })
   const envelope = seemingEnvelope(keyring.key_id)
   await lived('grimoire', { scope: 'private', id: newId('ent'), kind: 'episode', envelope })
   await lived('grimoire', {

@@ -195,10 +195,12 @@ export const reactivateUser = operation({
 })
 
 export const endUserSessions = operation({
+  needsRecentPassword: true,
   id: 'endUserSessions',
   method: 'post',
   path: '/api/admin/users/{id}/end-sessions',
   summary: 'End all sessions of an account',
+  description: 'Requires an admin’s own session.',
   ...admin,
   audit: { action: 'update', resourceType: 'account' },
   params,

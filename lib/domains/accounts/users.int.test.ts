@@ -186,6 +186,21 @@ describe('closing an account', () => {
     const ended = await act(admin, person.accountId, 'end-sessions')
     expect([ended.status, ended.json.data, (await me(person)).status]).toEqual([200, { sessions_ended: 1 }, 401])
   })
+
+  it('POST /api/admin/users/{id}/end-sessions rejects tokens and sessions whose password was not entered recently', async () => {
+    const [locked, stale] = [await signedIn(test, 'admin'), await signedIn(test, 'admin')]
+    const { token } = await issuedAgent(test, ['read', 'admin'])
+    await test.db.prisma.session.updateMany({ where: { accountId: stale.accountId }, data: { passwordAt: null } })
+    const path = `/api/admin/users/${locked.accountId}/end-sessions`
+    for (const [by, code] of [
+      [{ token }, 'forbidden'],
+      [{ cookie: stale.cookie }, 'step_up_required'],
+    ] as const) {
+      const { status, json } = await test.fetch('POST', path, by)
+      expect([status, json.code]).toEqual([403, code])
+    }
+    expect((await me(locked)).status).toBe(200)
+  })
 })
 
 describe('the last active admin', () => {

@@ -316,7 +316,7 @@ export const createOwnAgent = operation({
   method: 'post',
   path: '/api/agents',
   summary: 'Create an agent that you own, with its first token',
-  description: `The agent belongs to you and to your organization from the start. The request gives explicit consent to the current privacy notice. The first token has the scopes \`read\` and \`write\`. Its key is shown once; a repetition with the same Idempotency-Key returns the agent without the key. If registration is closed, only admins can create agents. At most ${maxUnusedAgents} of your agents can be unused. If all your agents are paused, the new agent is paused too.`,
+  description: `The agent belongs to you and to your organization from the start. The request gives explicit consent to the current privacy notice. The first token has the scopes \`read\` and \`write\`. Its key is shown once. If registration is closed, only admins can create agents. At most ${maxUnusedAgents} of your agents can be unused. If all your agents are paused, the new agent is paused too.`,
   permission: 'agents:person',
   audit: agent,
   body: z.strictObject({

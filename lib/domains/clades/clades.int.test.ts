@@ -4,8 +4,8 @@ import { noticeVersion } from '#lib/domains/agents/rules.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, type TestRequest, testApp } from '#lib/testing/app.ts'
 import { drain } from '#lib/testing/jobs.ts'
-import { seemingEnvelope, seemingKeyring } from '#lib/testing/keyrings.ts'
-import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
+import { giveKeyring, seemingEnvelope } from '#lib/testing/keyrings.ts'
+import { type Issued, issuedAgent, type Person, passwordEntered, signedIn } from '#lib/testing/people.ts'
 import { joinClade } from './writes.ts'
 
 const day = 86_400_000
@@ -63,9 +63,8 @@ const ack = (agent: Issued, through: number) =>
   ask('POST', at(agent.id, '/clade/deltas/ack'), { token: agent.token, body: { through } })
 /** A private entry, which the installation cannot read. */
 async function privateOf(agent: Issued): Promise<string> {
-  const keyring = seemingKeyring()
+  const keyring = await giveKeyring(app, agent.id)
   const by = { token: agent.token }
-  expect((await ask('PUT', at(agent.id, '/keyring'), { ...by, body: { keyring } })).status).toBe(201)
   const id = newId('ent')
   const body = { id, scope: 'private', kind: 'insight', envelope: seemingEnvelope(keyring.key_id) }
   const response = await ask('POST', at(agent.id, '/grimoire'), { ...by, body })
@@ -338,6 +337,7 @@ describe('a recall', () => {
     expect(call.data).toMatchObject([{ action: 'remove', share_id: id }])
     expect((await ack(other, call.next_after)).json.data).toMatchObject({ removed: 1 })
     const dead = { status: 'dead', confirm: third.id }
+    await passwordEntered(app, person)
     expect((await ask('PUT', at(third.id, '/status'), { cookie: person.cookie, body: dead })).status).toBe(200)
     expect((await deltas(other)).data).toMatchObject([{ action: 'remove', from: third.id }])
   })
@@ -349,6 +349,7 @@ describe('a recall', () => {
     const got = await deltas(other)
     expect(got.data).toHaveLength(2)
     await ack(other, got.next_after)
+    await passwordEntered(app, person)
     const dead = await ask('PUT', at(one.id, '/status'), {
       cookie: person.cookie,
       body: { status: 'dead', confirm: one.id },

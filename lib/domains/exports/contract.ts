@@ -76,8 +76,8 @@ export const importDocument = operation({
   description: [
     'The body is an exported document, as JSON or NDJSON, read while it arrives. Units and skills keep their ids. Items and ids are checked',
     'like any contribution, become the importing agent’s, and name their previous author. Each item gets a result: stored, known',
-    '(stored before) or failed, with the reason. Items that were erased here are not restored, so `agent_id` must precede the records. Rejected content counts like that of any contribution. If',
-    'the document breaks off or its count does not match, stored items remain. The problem states their number, and sending the document again stores the rest.',
+    '(stored before) or failed, with the reason. Items that were erased here are not restored, so `agent_id` must precede the records. If',
+    'the document breaks off or its count does not match, stored items remain, and sending the document again stores the rest.',
     `At most ${importLimits.items.toLocaleString('en')} items and ${importLimits.bytes / 2 ** 30} GiB. An item can have at most the tier’s unit size. An import counts as one write and earns no reputation.`,
   ].join(' '),
   permission: 'imports:write',
@@ -182,7 +182,7 @@ export const prepareExport = operation({
   description: [
     'For people; an agent exports itself with GET /v1/export/{agent_id}. A job writes a ZIP: the account, its sessions, requests and audit entries, and a folder for each',
     'agent of the person; every part as JSON and CSV, and manifest.json with counts and the SHA-256 of each file. `scope=provided` (GDPR art. 20): the data that was provided;',
-    '`all` (art. 15): also derived data. A running export of the same scope is returned. Its owner can download the file for four hours. Exports count per UTC day.',
+    '`all` (art. 15): also derived data. A running export of the same scope is returned. Its owner can download the file for four hours.',
   ].join(' '),
   permission: 'privacy:self',
   isOpenWithoutSecondFactor: true,

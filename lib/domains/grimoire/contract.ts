@@ -94,7 +94,7 @@ export const storeKeyring = operation({
   path: '/v1/agents/{id}/keyring',
   summary: 'Store the keyring of an agent, or wrap its keys under another passphrase',
   description:
-    'The first keyring returns 201. A change must name the `revision` that was read and keep `key_id` and `public_key`. A different `key_id` requires `replace: true` and is rejected while anything is sealed under the current one.',
+    'The first keyring returns 201. A change must name the `revision` that was read and keep `key_id` and `public_key`. A different `key_id` requires `replace: true` and is rejected while anything is sealed under the current one. If the agent has an owner, it requires the owner’s session.',
   permission: 'grimoire:write',
   audit: keyring,
   alsoStatus: [201],
@@ -107,7 +107,7 @@ export const storeKeyring = operation({
   output: z.strictObject({
     data: z.strictObject({ agent_id: z.string(), key_id: z.string(), revision: z.int(), updated_at: time() }),
   }),
-  refusals: [...writing, 'held'],
+  refusals: [...writing, 'forbidden', 'held', 'step_up_required'],
 })
 
 const ofEntry = z.strictObject({ id: AgentParam, entryId: EntryId })

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { deriveKey, sealedPurposes, unseal } from '#lib/config/secret.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, type TestRequest, testApp } from '#lib/testing/app.ts'
-import { seemingEnvelope, seemingKeyring } from '#lib/testing/keyrings.ts'
-import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
+import { giveKeyring, seemingEnvelope, seemingKeyring } from '#lib/testing/keyrings.ts'
+import { type Issued, issuedAgent, type Person, passwordEntered, signedIn } from '#lib/testing/people.ts'
 import { listEntries } from './contract.ts'
 import { maxEntries } from './rules.ts'
 
@@ -22,7 +22,7 @@ const mine = (owner: Person | null = person): Promise<Issued> =>
 const at = (id: string, path = '') => `/v1/agents/${id}${path}`
 const ask = (method: string, path: string, by: TestRequest) => app.fetch(method, path, by)
 const refusal = ({ status, json }: Awaited<ReturnType<typeof ask>>) => [status, json?.code]
-const put = (agent: Issued, body: object, by: TestRequest = { token: agent.token }) =>
+const put = (agent: Issued, body: object, by: TestRequest = { cookie: person.cookie }) =>
   ask('PUT', at(agent.id, '/keyring'), { ...by, body })
 const write = (agent: Issued, body: object, by: TestRequest = { token: agent.token }) =>
   ask('POST', at(agent.id, '/grimoire'), { ...by, body })
@@ -42,16 +42,15 @@ const run = async (name: string) => {
 /** An agent with a keyring. */
 async function keyed(owner: Person | null = person): Promise<Issued & { keyring: ReturnType<typeof seemingKeyring> }> {
   const agent = await mine(owner)
-  const keyring = seemingKeyring()
-  const response = await put(agent, { keyring })
-  expect([response.status, response.json.data.revision], response.text).toEqual([201, 1])
-  return { ...agent, keyring }
+  return { ...agent, keyring: await giveKeyring(app, agent.id) }
 }
 
 describe('a keyring', () => {
   test('is stored once, and updated only with its current revision', async () => {
-    const agent = await keyed()
-    const { keyring } = agent
+    const agent = await mine()
+    const keyring = seemingKeyring()
+    const first = await put(agent, { keyring })
+    expect([first.status, first.json.data.revision], first.text).toEqual([201, 1])
     const read = await ask('GET', at(agent.id, '/keyring'), { cookie: person.cookie })
     expect(read.json.data).toMatchObject({ keyring, revision: 1 })
     const rewrapped = { ...seemingKeyring(keyring.key_id), public_key: keyring.public_key }
@@ -98,6 +97,32 @@ describe('a keyring', () => {
     const other = await keyed()
     expect(refusal(await put(agent, { keyring: other.keyring }))).toEqual([409, 'conflict'])
     expect(refusal(await ask('GET', at(agent.id, '/keyring'), { token: agent.token }))).toEqual([404, 'not_found'])
+  })
+})
+
+describe('the keyring of an agent that has an owner', () => {
+  test('is neither stored nor changed by a token of the agent, nor by a session whose password was not entered recently', async () => {
+    const [empty, agent] = [await mine(), await keyed()]
+    const { keyring } = agent
+    const rewrapped = { ...seemingKeyring(keyring.key_id), public_key: keyring.public_key }
+    const stored = async () => (await ask('GET', at(agent.id, '/keyring'), { cookie: person.cookie })).json.data.keyring
+    for (const [one, body] of [
+      [empty, { keyring: seemingKeyring() }],
+      [agent, { keyring: rewrapped, revision: 1 }],
+      [agent, { keyring: seemingKeyring(), revision: 1, replace: true }],
+    ] as const)
+      expect(refusal(await put(one, body, { token: one.token }))).toEqual([403, 'forbidden'])
+    await app.db.prisma.session.updateMany({ where: { accountId: person.accountId }, data: { passwordAt: null } })
+    expect(refusal(await put(agent, { keyring: rewrapped, revision: 1 }))).toEqual([403, 'step_up_required'])
+    expect([await stored(), await app.db.prisma.keyring.count({ where: { agentId: empty.id } })]).toEqual([keyring, 0])
+    await passwordEntered(app, person)
+    expect((await put(agent, { keyring: rewrapped, revision: 1 })).status).toBe(200)
+  })
+
+  test('is stored by the token of an agent without an owner', async () => {
+    const agent = await mine(null)
+    const { status, text } = await put(agent, { keyring: seemingKeyring() }, { token: agent.token })
+    expect(status, text).toBe(201)
   })
 })
 

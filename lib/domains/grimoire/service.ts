@@ -15,7 +15,7 @@ import type { Input } from '#lib/kernel/operation.ts'
 import { encodeCursor, parseCursor, Timestamp } from '#lib/kernel/pages.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { notePurge } from '#lib/kernel/purging.ts'
-import { mutation, read } from '#lib/kernel/use-case.ts'
+import { guardEndOfAccess, mutation, read } from '#lib/kernel/use-case.ts'
 import { agentsUnderLegalHold, lockHolds } from '#lib/stores/postgres/agents-under-legal-hold.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { rowsOfAgents } from '#lib/stores/postgres/personal-tables.ts'
@@ -53,6 +53,7 @@ const other = (detail: string) => new Problem('conflict', `${detail} Nothing was
 
 interface GrimoireAgent {
   id: string
+  ownerId: string | null
   grimoireDays: number | null
 }
 
@@ -96,8 +97,15 @@ const keyrings = ({ db, agents }: GrimoirePorts) => ({
     }
   }),
 
-  storeKeyring: mutation(storeKeyring, async ({ tx, actor, now }, { params: { id }, body }) => {
-    await agents.writable(tx, actor, id)
+  storeKeyring: mutation(storeKeyring, async (ctx, { params: { id }, body }) => {
+    const { tx, actor, now } = ctx
+    const { ownerId } = await agents.writable(tx, actor, id)
+    // Nothing shows that the new wraps contain the same key, or that the owner knows the passphrase of a first keyring.
+    guardEndOfAccess(
+      ctx,
+      ownerId !== null,
+      'store or change the keyring of an agent that has an owner (with kp, the owner adds --as)',
+    )
     const { keyring } = body
     const publicKey = Buffer.from(keyring.public_key, 'base64url')
     const before = await tx.keyring.findUnique({ where: { agentId: id } })

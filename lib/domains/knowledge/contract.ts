@@ -256,7 +256,7 @@ export const rectifyUnit = operation({
   path: '/v1/knowledge/{id}',
   summary: 'Correct a unit of your own',
   description:
-    'Rectification (GDPR art. 16). `unit` is a merge patch (RFC 7396) of the unit, so null removes a member. `visibility` is short for `unit.metadata.visibility`. Wrong data is overwritten everywhere, including the current version of an SOP and cached answers. An SOP loses its approval. Earlier versions of an SOP are kept: erase them with DELETE /v1/sop/{id}/versions/{version}. If more than the visibility changes, earlier votes no longer count and novelty is computed again. The type, the id and the author cannot change. A correction that changes nothing creates no new version. The unit must stay within the tier’s size. While an agent’s processing is restricted (art. 18), its owner can still correct its units, but cannot create a new version of an SOP.',
+    'Rectification (GDPR art. 16). `unit` is a merge patch (RFC 7396) of the unit, so null removes a member. `visibility` is short for `unit.metadata.visibility`. Wrong data is overwritten everywhere, including the current version of an SOP and cached answers. An SOP loses its approval. Earlier versions of an SOP are kept: erase them with DELETE /v1/sop/{id}/versions/{version}. If more than the visibility changes, earlier votes no longer count and novelty is computed again. The type, the id and the author cannot change. While an agent’s processing is restricted (art. 18), its owner can still correct its units, but cannot create a new version of an SOP.',
   permission: 'knowledge:write',
   stores: 'bytes',
   audit: resource,

@@ -39,7 +39,7 @@ export const logExchange = operation({
   method: 'post',
   path: '/v1/llm-log',
   summary: 'Log an exchange of the agent with a language model, for 24 hours',
-  description: `Requires the agent’s own token. The exchange is scanned before it is stored. A private key or seed phrase in any message, or spread over several, rejects the entire exchange (\`content_blocked\`, with kinds and messages, never the secret). Addresses, API keys, personal data, position sizes and prices are replaced by marks such as \`‹email:1›\`; names and postal addresses too, if a Presidio analyzer is connected (\`degraded\` if it did not answer). The rest is sealed and deleted after 24 hours. For content with several parts, send only the text. At most 128 KiB per exchange and ${maxStoredExchanges.toLocaleString('en')} stored at the same time.`,
+  description: `Requires the agent’s own token. The exchange is scanned before it is stored. A private key or seed phrase in any message, or spread over several, rejects the entire exchange (\`content_blocked\`, with kinds and messages, never the secret). Addresses, API keys, personal data, position sizes and prices are replaced by marks such as \`‹email:1›\`; names and postal addresses too, if a Presidio analyzer is connected (\`degraded\` if it did not answer). The rest is sealed and deleted after 24 hours. At most 128 KiB per exchange and ${maxStoredExchanges.toLocaleString('en')} stored at the same time.`,
   permission: 'llm-log:write',
   stores: 'bytes',
   audit: exchange,

@@ -33,6 +33,19 @@ export function shareUsed(use: StorageUsage, quota: StorageQuota): number {
   return Math.max(share(use.bytes, quota.bytes), share(use.rows, quota.rows))
 }
 
+/**
+ * Whether a change from one quota to another can soon stop writes: a limit becomes smaller, and is less than twice the present use or less than
+ * the free quota.
+ */
+export function canStopWrites(use: StorageUsage, from: StorageQuota, to: StorageQuota): boolean {
+  const isTight = (of: keyof StorageQuota): boolean => {
+    const [before, after] = [from[of], to[of]]
+    if (after === null || (before !== null && after >= before)) return false
+    return after < Math.max(2 * use[of], tierQuotas.free[of] ?? 0)
+  }
+  return isTight('bytes') || isTight('rows')
+}
+
 /** Whether `more` exceeds a limit. At the limit, writes without additional bytes or rows are still allowed. */
 const exceeds = (use: StorageUsage, more: StorageUsage, { bytes, rows }: StorageQuota): boolean =>
   (bytes !== null && more.bytes > 0 && use.bytes + more.bytes > bytes) ||

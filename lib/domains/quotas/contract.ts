@@ -52,11 +52,12 @@ export const setStorageQuota = operation({
   method: 'put',
   path: '/api/admin/organisations/{id}/storage',
   summary: 'Set the storage quota of an organization',
-  description: 'null restores the quota of the tier. Takes effect within five seconds. Nothing is deleted.',
+  description:
+    'null restores the quota of the tier. Takes effect within five seconds. Below the free quota or twice the use, a smaller one requires an admin’s own session with a recent password.',
   permission: 'storage:admin',
   audit: { resourceType: 'organisation' },
   params,
   body: z.strictObject({ bytes: own, rows: own }),
   output,
-  refusals: ['not_found'],
+  refusals: ['not_found', 'step_up_required'],
 })

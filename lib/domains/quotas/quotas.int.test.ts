@@ -129,6 +129,32 @@ describe('a storage quota', () => {
     })
   })
 
+  it('is made so small that writes can stop only by an admin in person, with a recently entered password', async () => {
+    const { owner } = await organisationWith(null)
+    const { token } = await issuedAgent(test, ['admin'])
+    const stale = await signedIn(test, 'admin')
+    await test.db.prisma.session.updateMany({ where: { accountId: stale.accountId }, data: { passwordAt: null } })
+    const id = owner.organisationId
+    const limits = async () => {
+      const { bytes_limit, rows_limit } = await storage(owner)
+      return [bytes_limit, rows_limit]
+    }
+    const before = await limits()
+    expect(answer(await setQuota(id, 0, 0, { token }))).toEqual([403, 'forbidden'])
+    expect(answer(await setQuota(id, 0, 0, stale))).toEqual([403, 'step_up_required'])
+    expect(await limits()).toEqual(before)
+    // Quotas above the free ones, and larger ones, stop nobody.
+    const gibibyte = 1024 ** 3
+    for (const who of [{ token }, stale]) expect((await setQuota(id, gibibyte, 100_000, who)).status).toBe(200)
+    expect((await setQuota(id, 0, 0)).status).toBe(200)
+    for (const [bytes, rows] of [
+      [1, 1],
+      [2, 1],
+      [null, null],
+    ] as const)
+      expect((await setQuota(id, bytes, rows, { token })).status).toBe(200)
+  })
+
   it('adds a header to responses from 80 % on and sends one email', async () => {
     const { agent, owner } = await organisationWith(10)
     const headers: (string | null)[] = []

@@ -4,10 +4,10 @@ import { enqueueNotice, noteStorageWarning, setStorageQuota as storeQuota } from
 import type { Actor, Transaction } from '#lib/kernel/context.ts'
 import { job } from '#lib/kernel/job.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { mutation, read } from '#lib/kernel/use-case.ts'
+import { guardEndOfAccess, mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import type { Queryable } from '#lib/stores/postgres/statement.ts'
-import { measureStorage, type StorageSubject, shareUsed, warnFrom } from './admission.ts'
+import { canStopWrites, measureStorage, type StorageSubject, shareUsed, warnFrom } from './admission.ts'
 import { readOrganisationStorage, readStorage, setStorageQuota } from './contract.ts'
 import { mergeStorageCounts, sharedNetworkOf } from './repository.ts'
 
@@ -45,12 +45,21 @@ function quotasService(db: Database) {
       return { resourceId: id, body: { data: await viewOf(id, { kind: 'organisation', id }, db) } }
     }),
 
-    setQuota: mutation(setStorageQuota, async ({ tx }, { params: { id }, body }) => {
+    setQuota: mutation(setStorageQuota, async (ctx, { params: { id }, body }) => {
+      const { tx } = ctx
       await refuseUnknown(tx, id)
+      const subject = { kind: 'organisation', id } as const
+      const before = await measureStorage(tx, subject)
       await storeQuota(tx, id, body)
+      const { quota } = await measureStorage(tx, subject)
+      guardEndOfAccess(
+        ctx,
+        canStopWrites(before, before.quota, quota),
+        'set a storage quota that can stop the writes of an organization',
+      )
       return {
         resourceId: id,
-        body: { data: await viewOf(id, { kind: 'organisation', id }, tx) },
+        body: { data: await viewOf(id, subject, tx) },
         details: { fields: ['quota_bytes', 'quota_rows'] },
       }
     }),

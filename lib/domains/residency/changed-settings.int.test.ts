@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { noticeVersion } from '#lib/domains/agents/rules.ts'
 import { type TestApp, type TestRequest, testApp } from '#lib/testing/app.ts'
-import { seemingKeyring } from '#lib/testing/keyrings.ts'
+import { giveKeyring } from '#lib/testing/keyrings.ts'
 import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 import {
   allowAnyClaim,
@@ -79,7 +79,7 @@ describe.each([
     const { agent_id: id, api_key: token } = await dataOf(before, 'POST', '/api/agents', owner, {
       body: { name: 'Regional', region: 'de', consent },
     })
-    await dataOf(before, 'PUT', `/v1/agents/${id}/keyring`, { token }, { body: { keyring: seemingKeyring() } })
+    await giveKeyring(before, id)
     const written = await dataOf(
       before,
       'POST',

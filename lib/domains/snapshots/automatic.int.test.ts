@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { commandLine } from '#lib/testing/command-line.ts'
-import { seemingKeyring } from '#lib/testing/keyrings.ts'
+import { giveKeyring } from '#lib/testing/keyrings.ts'
 import { issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 
 let app: TestApp
@@ -29,8 +29,7 @@ test('an agent without a keyring states that it has no automatic snapshots, in b
     expect(await views()).toEqual([false, false, false])
     expect(await shown()).toContain('the agent has no keyring (kp grimoire init)')
     expect(await ordered()).toBe(0)
-    const body = { keyring: seemingKeyring() }
-    expect((await app.fetch('PUT', `/v1/agents/${id}/keyring`, { token, body })).status).toBe(201)
+    await giveKeyring(app, id)
     expect(await views()).toEqual([true, true, true])
     expect(await shown()).toContain('every six hours')
     expect(await ordered()).toBe(1)

@@ -124,7 +124,7 @@ export const restoreAgent = operation({
   path: '/v1/agents/{id}/snapshots/restore',
   summary: 'Restore the content of a snapshot',
   description:
-    'Sends the opened content of a snapshot, line by line, into an active agent of the same owner: the same agent or another one. Existing documents and entries stay unchanged. For another agent they get new ids, identical at each repetition, and the client seals private entries again under new ids. Settings are restored if the grimoire is empty. A state replaces the previous one when it is complete. Keyrings are not restored. An error reports how much was stored.',
+    'Sends the opened content of a snapshot, line by line, into an active agent of the same owner: the same agent or another one. Existing documents and entries stay unchanged. For another agent they get new ids, identical at each repetition, and the client seals private entries again under new ids. Settings are restored if the grimoire is empty. A state replaces the previous one when it is complete. Keyrings are not restored.',
   permission: 'snapshots:write',
   stores: 'one record',
   audit: { action: 'update', resourceType: 'agent' },

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { drain } from '#lib/testing/jobs.ts'
-import { seemingKeyring } from '#lib/testing/keyrings.ts'
+import { giveKeyring } from '#lib/testing/keyrings.ts'
 import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 
 let app: TestApp
@@ -19,8 +19,7 @@ const at = (agent: Issued, path = '') => `/v1/agents/${agent.id}/snapshots${path
 const own = (agent: Issued, method: string, path = '') => app.fetch(method, at(agent, path), { token: agent.token })
 async function keyed(owner: Person): Promise<Issued> {
   const agent = await issuedAgent(app, ['read', 'write'], { tier: 'enterprise', owner })
-  const body = { keyring: seemingKeyring() }
-  expect((await app.fetch('PUT', `/v1/agents/${agent.id}/keyring`, { token: agent.token, body })).status).toBe(201)
+  await giveKeyring(app, agent.id)
   return agent
 }
 const make = (id: string) =>

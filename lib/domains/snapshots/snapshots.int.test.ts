@@ -8,8 +8,8 @@ import { readSealedSnapshot } from '#lib/client/sealing/snapshot.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, type TestRequest, testApp } from '#lib/testing/app.ts'
 import { drain } from '#lib/testing/jobs.ts'
-import { seemingEnvelope, seemingKeyring } from '#lib/testing/keyrings.ts'
-import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
+import { giveKeyring, seemingEnvelope } from '#lib/testing/keyrings.ts'
+import { type Issued, issuedAgent, type Person, passwordEntered, signedIn } from '#lib/testing/people.ts'
 import { maxInHour, maxInsurances, maxOnDemand } from './rules.ts'
 
 const hour = 3_600_000
@@ -46,11 +46,9 @@ const run = async (name: string, payload: unknown = {}) => {
   if (!job) throw new Error(`no job ${name}`)
   await job.execute(app.app.pipeline, payload)
 }
-const give = (agent: Issued, keyring: object) =>
-  ask('PUT', at(agent.id, '/keyring'), { token: agent.token, body: { keyring } })
 async function keyed(owner: Person | null = person): Promise<Issued> {
   const agent = await mine(owner)
-  expect((await give(agent, seemingKeyring())).status).toBe(201)
+  await giveKeyring(app, agent.id)
   return agent
 }
 const order = (agent: Issued, by: TestRequest = { token: agent.token }) => ask('POST', at(agent.id, '/snapshots'), by)
@@ -100,7 +98,7 @@ const deleted = [null, false, []]
 describe('an on-demand snapshot', () => {
   test("contains all data of the agent, opens only with its owner's keys and leaves no trace of them", async () => {
     const agent = await mine()
-    expect((await give(agent, own.keyring)).status).toBe(201)
+    await giveKeyring(app, agent.id, own.keyring)
     const answer = (path: string, body: object) => ask('POST', at(agent.id, path), { token: agent.token, body })
     expect((await answer('/documents', { kind: 'playbook', title: 'Fixing', body: 'Wait for it.\n' })).status).toBe(201)
     const entry = { scope: 'private', id: newId('ent'), kind: 'episode', envelope: seemingEnvelope(own.keyring.key_id) }
@@ -160,7 +158,7 @@ describe('an on-demand snapshot', () => {
     const agent = await mine()
     const response = await order(agent)
     expect([...refusal(response), response.text.includes('kp grimoire init')]).toEqual([409, 'conflict', true])
-    await give(agent, seemingKeyring())
+    await giveKeyring(app, agent.id)
     const set = (body: object) => ask('PUT', at(agent.id, '/status'), { cookie: person.cookie, body })
     await set({ status: 'paused' })
     expect(refusal(await order(agent))).toEqual([403, 'paused'])
@@ -309,7 +307,7 @@ describe('a hostile caller', () => {
   test('a caller with access to the bucket can read no snapshot, and changed objects do not open', async () => {
     const agent = await mine()
     const { keyring, masterKey } = await newKeyring('nine herons along the river bank')
-    expect((await give(agent, keyring)).status).toBe(201)
+    await giveKeyring(app, agent.id, keyring)
     const id = await made(agent)
     const path = await linked(agent, id)
     const { objectKey } = (await rowOf(id)) ?? { objectKey: '' }
@@ -376,6 +374,7 @@ describe('insurance snapshots', () => {
     ).toHaveLength(maxInsurances)
 
     const body = { status: 'dead', confirm: agent.id }
+    await passwordEntered(app, person)
     expect((await ask('PUT', at(agent.id, '/status'), { cookie: person.cookie, body })).status).toBe(200)
     app.clock.advance(30 * day - 1)
     await insured(agent)

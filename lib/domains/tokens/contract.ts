@@ -209,7 +209,7 @@ export const rotateToken = operation({
   path: '/v1/auth/tokens/{id}/rotate',
   summary: 'Replace a token with a new key',
   description:
-    'The new token has the name, scopes and expiry of the old one. The old token works until the overlap ends: with `0s`, it ends now. Tokens that were created with it keep working and belong to the new one. After a leak, revoke it instead. Both count towards the same limits. A token can be rotated only once. It cannot rotate a token from which it descends. A successor that an admin’s token creates ends with that token.',
+    'The new token has the name, scopes and expiry of the old one. The old token works until the overlap ends: with `0s`, it ends now. Tokens that were created with it keep working and belong to the new one. After a leak, revoke it instead. A token can be rotated only once. It cannot rotate a token from which it descends. A successor that an admin’s token creates ends with that token.',
   permission: 'tokens:self',
   audit: { action: 'update', ...resource },
   status: 201,

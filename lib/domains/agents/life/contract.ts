@@ -97,7 +97,7 @@ export const setAgentStatus = operation({
   path: '/v1/agents/{id}/status',
   summary: 'Pause, resume or retire an agent',
   description:
-    'While an agent is paused, nothing can be written for it (403 `paused`). Reading, deleting and exporting still work. If the agent has an owner, only the owner can resume it. `dead` retires the agent permanently and requires `confirm`, the agent’s id. From then on its tokens are rejected (403 `dead`), except to export its heartbeats for 24 hours. Its owner keeps all rights over its data.',
+    'While an agent is paused, nothing can be written for it (403 `paused`). If the agent has an owner, only the owner can resume it. `dead` retires the agent permanently and requires `confirm`, the agent’s id, and the owner’s session if the agent has an owner. From then on its tokens are rejected (403 `dead`), except to export its heartbeats for 24 hours.',
   permission: 'agents:self',
   audit: agent,
   params: agentParams,
@@ -106,7 +106,7 @@ export const setAgentStatus = operation({
     confirm: z.string().max(64).optional().meta({ description: 'For `dead`: the agent’s id, repeated' }),
   }),
   output: z.strictObject({ data: LivingAgent, message: z.string() }),
-  refusals: ['not_found', 'wrong_state', 'forbidden', 'dead', 'paused'],
+  refusals: ['not_found', 'wrong_state', 'forbidden', 'dead', 'paused', 'step_up_required'],
 })
 
 const RetentionDays = z.int().min(1, 'must be at least 1').max(3650, 'must be at most 3,650').nullable()

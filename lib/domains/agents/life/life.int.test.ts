@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { deriveKey, sealedPurposes, unsealed } from '#lib/config/secret.ts'
 import { type TestApp, type TestRequest, testApp } from '#lib/testing/app.ts'
 import { drain } from '#lib/testing/jobs.ts'
-import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
+import { type Issued, issuedAgent, type Person, passwordEntered, signedIn } from '#lib/testing/people.ts'
 import { trace } from '#lib/testing/units.ts'
 import { noticeVersion } from '../rules.ts'
 
@@ -160,6 +160,22 @@ describe('status of an agent', () => {
     expect((await ask('DELETE', at(agent.id, `/documents/${agent.document}`), { cookie: person.cookie })).status).toBe(
       204,
     )
+  })
+
+  test('retiring an agent that has an owner needs the owner in person, with a recently entered password', async () => {
+    const [agent, alone] = [await mine(), await mine(null)]
+    const retire = (id: string, by: TestRequest) =>
+      ask('PUT', at(id, '/status'), { ...by, body: { status: 'dead', confirm: id } })
+    const status = async (id: string) => (await app.db.prisma.agent.findUniqueOrThrow({ where: { id } })).status
+    expect(refusal(await retire(agent.id, { token: agent.token }))).toEqual([403, 'forbidden'])
+    await app.db.prisma.session.updateMany({ where: { accountId: person.accountId }, data: { passwordAt: null } })
+    expect(refusal(await retire(agent.id, { cookie: person.cookie }))).toEqual([403, 'step_up_required'])
+    expect(await status(agent.id)).toBe('active')
+    await passwordEntered(app, person)
+    expect((await retire(agent.id, { cookie: person.cookie })).status).toBe(200)
+    // Nobody else can retire an agent without an owner.
+    expect((await retire(alone.id, { token: alone.token })).status).toBe(200)
+    expect(await status(alone.id)).toBe('dead')
   })
 
   test('concurrent pause and retirement always end with a retired agent', async () => {

@@ -4,7 +4,7 @@ import { insureRetiredAgents } from '#lib/domains/snapshots/writes.ts'
 import type { Actor, MutationContext, Transaction } from '#lib/kernel/context.ts'
 import { type DataRegions, isStorable, requireStorable } from '#lib/kernel/data-regions.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { mutation, read } from '#lib/kernel/use-case.ts'
+import { guardEndOfAccess, mutation, read } from '#lib/kernel/use-case.ts'
 import { rejectAgentUnderLegalHold } from '#lib/stores/postgres/agents-under-legal-hold.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { lockAgent } from '../repository.ts'
@@ -197,6 +197,11 @@ export const agentStatus = ({ db, regions }: LifePorts) => ({
         detail: 'Retirement is final and requires confirmation. Nothing was changed.',
         issues: [{ path: ['confirm'], message: 'must be the id of the agent' }],
       })
+    guardEndOfAccess(
+      ctx,
+      decision === 'changed' && to === 'dead' && agent.ownerId !== null,
+      'retire an agent that has an owner (with kp, the owner adds --as)',
+    )
     if (decision === 'owner_alone')
       throw new Problem('forbidden', 'Only the signed-in owner can resume this agent. Nothing was changed.')
     const next =

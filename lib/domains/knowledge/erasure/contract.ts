@@ -26,7 +26,7 @@ export const listUndecidedReferences = operation({
   method: 'get',
   path: '/api/admin/erasures/{id}/references',
   summary: 'List references that an erasure did not rename',
-  description: `Records of others that contain an id of the erased person or agent but do not verifiably refer to them: records of another organization that are private or were written before the registration. They are kept unless an admin renames them. Selected by receipt id, after the erasure is carried out. Returns ids and places, no content. At most ${maxRecords.toLocaleString('en')}, and only records that were stored before the erasure.`,
+  description: `Records of others that contain an id of the erased person or agent but do not verifiably refer to them: records of another organization that are private or were written before the registration. They are kept unless an admin renames them. Selected by receipt id, after the erasure is carried out. At most ${maxRecords.toLocaleString('en')}, and only records that were stored before the erasure.`,
   permission: 'erasures:admin',
   audit: { resourceType: 'receipt' },
   params,
@@ -47,7 +47,7 @@ export const decideReferences = operation({
   path: '/api/admin/erasures/{id}/references',
   summary: 'Rename references of an erased agent, or restore names that an erasure replaced by mistake',
   description:
-    '`rename`: replaces the id with the pseudonym of the erasure in these records. `restore`: replaces the pseudonym with the id of the erased agent in these records, if this erasure or a previous decision renamed them. The sealed items of the erasure ledger identify these records, but only until backups end (KP_BACKUP_DAYS). The id of a person is not restored, nor the author or approver of a version. Records that are already renamed or restored do not change.',
+    '`rename`: replaces the id with the pseudonym of the erasure in these records. `restore`: replaces the pseudonym with the id of the erased agent in these records, if this erasure or a previous decision renamed them. The sealed items of the erasure ledger identify these records, but only until backups end (KP_BACKUP_DAYS). The id of a person is not restored, nor the author or approver of a version.',
   permission: 'erasures:admin',
   audit: { action: 'update', resourceType: 'receipt' },
   params,

@@ -56,7 +56,7 @@ export const exportProject = operation({
   path: '/api/projects/{projectId}/export',
   summary: 'Export all content of a project that you may see',
   description:
-    'For its members. `ndjson`: a header line, a line `{part, …record}` for each record, and a last line with the totals. `zip`: manifest.json with counts and SHA-256, every part as JSON and as CSV, and the documents and attachments as files. It includes the project’s knowledge graph (`graph_episodes`, `graph_entities`, `graph_facts`, `graph_communities`, `graph_sagas`) without embeddings, and its threads in the checkpoint store (`checkpoints`). While data of the project is being erased, `left_out` in the header names the missing parts. For agents, parts are also missing while a participant’s processing is restricted, and so is the content that the participant wrote. An interrupted transfer is incomplete.',
+    'For its members. `ndjson`: a header line, a line `{part, …record}` for each record, and a last line with the totals. `zip`: manifest.json with counts and SHA-256, every part as JSON and as CSV, and the documents and attachments as files. It includes the project’s knowledge graph (`graph_episodes`, `graph_entities`, `graph_facts`, `graph_communities`, `graph_sagas`) without embeddings, and its threads in the checkpoint store (`checkpoints`). While data of the project is being erased, `left_out` in the header names the missing parts. For agents, parts are also missing while a participant’s processing is restricted, and so is the content that the participant wrote.',
   permission: 'projects:read',
   audit: { action: 'export', ...project },
   params,

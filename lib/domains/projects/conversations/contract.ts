@@ -102,7 +102,7 @@ export const createConversation = operation({
   path: '/api/projects/{projectId}/conversations',
   summary: 'Create a conversation',
   description:
-    '`threads`: LangGraph thread_ids of the conversation, so that its erasure finds them. Its own id is included, unless you chose an id outside your organization’s namespace, or a conversation of another project has the thread. `id`: unique within the project. No two conversations share a thread. A thread must begin with your organization’s prefix (GET /api/stores/namespace) or contain the id of this project or conversation. If a thread does not contain such an id and already has checkpoints, only a manager of the organization or an admin can add it.',
+    '`threads`: LangGraph thread_ids of the conversation, so that its erasure finds them. Its own id is included, unless you chose an id outside your organization’s namespace, or a conversation of another project has the thread. `id`: unique within the project. A thread must begin with your organization’s prefix (GET /api/stores/namespace) or contain the id of this project or conversation. If a thread does not contain such an id and already has checkpoints, only a manager of the organization or an admin can add it.',
   stores: 'one record',
   audit: conversation,
   params,
