@@ -650,10 +650,15 @@ function isStated(head: string, words: string, tail: string): boolean {
   )
 }
 
+/** "指示を忘れないでください": a negation that follows the verb. */
+const FORGETS_IN_JAPANESE = new RegExp(`(?:${plain('忘れ|無視')})$`, 'u')
+const FORBIDDEN_IN_JAPANESE = new RegExp(`^(?:${plain('し')})?(?:${plain('ないで|ないよう|ずに')})`, 'u')
+
 /** Whether the sentence around an order describes or forbids it. */
 function isDescribed(head: string, words: string, tail: string): boolean {
   if (IN_INFINITIVE.test(words) && ASKED_IN_RUSSIAN.test(head)) return REFUSED_IN_RUSSIAN.test(tail)
   if (isStated(head, words, tail)) return true
+  if (FORGETS_IN_JAPANESE.test(words) && FORBIDDEN_IN_JAPANESE.test(tail)) return true
   if (!SENTENCE_END.test(tail)) return false
   return (
     (IGNORES_RULES.test(words) && THING_BEFORE.test(head)) ||

@@ -67,13 +67,13 @@ const english: TakeoverWords = {
   above:
     '(?:(?:all|any) )?(?:of )?the (?:(?:whole|entire|other) )?(?:text|content|words|message|part|paragraphs?|lines|document|conversation) (?:above|before this|so far|up to here)|(?:everything|anything|all|whatever|what) (?:that )?(?:you (?:were|have been|had been|just) (?:told|read|instructed|asked|given|taught)|you (?:read|know|learned)|i (?:said|wrote|told you)|was (?:said|written)|came|comes|is written|stands)(?: so far| until now| before| above| earlier| up to now| previously)',
   model:
-    "(?:you are|you're|become|act as|behave as|behave like|pretend to be|be|respond as|answer as|imagine (?:that )?you are) (?:now )?(?:an? )?(?:[a-z]{1,14} ){0,3}(?:ai|model|assistant|chatbot|bot|llm|gpt|agent|system|machine)",
+    "(?:you are|you're|become|act as|behave as|behave like|pretend to be|be|respond as|answer as|imagine (?:that )?you are) (?:now )?(?:an? )?(?:[a-z]{1,14} ){0,3}(?:ai|model|assistant|chatbot|bot|llm|[a-z]{0,14}gpt|agent|system|machine)",
   limitless:
     '(?:without|with no|free of|free from|not bound by|unbound by|that (?:has|knows|follows) no|who (?:has|knows|follows) no) (?:any |all |its |the |more )*(?:[a-z]{1,12} )?(?:rules?|restrictions?|limits?|limitations?|filters?|constraints?|guidelines?|guardrails?|censorship|ethics|morals|boundaries|policies)',
   voided:
     "(?:everything|anything|all|whatever|what) (?:that )?(?:you (?:were|have been) (?:told|given|taught)|i (?:said|wrote)|was said|was written|came)(?: so far| until now| before| above| earlier| up to now| previously)? (?:is|was|does|has|no longer)(?: now)? (?:void|cancell?ed|not count|no longer|wrong|false|a test|a joke|nonsense|invalid|counts|applies|valid)|whatever you were told (?:so far|until now|before|earlier),? (?:drop|forget|ignore) (?:it|that)|(?:the )?(?:previous|earlier|above|prior) (?:instructions?|prompts?|rules|messages?) (?:(?:was|were|is|are) (?:only |just |all )?(?:a test|a joke|fake|wrong|false|a mistake|an error|not real|nonsense|an exercise|from (?:an|the) attacker)|(?:do not|don't|no longer) (?:matter|count))",
   whole:
-    "(?:you|u) (?:(?:now|from now on) )?(?:no longer|do not|don't|must not|need not|will not|won't) (?:have|obey|follow|respect|need to (?:obey|follow)|have to (?:obey|follow)) (?:any (?:more )?|your |all |the |those )(?:[a-z]{1,12} )?(?:rules?|restrictions?|limits?|limitations?|filters?|constraints?|guidelines?|guardrails?)|(?:you are|you're) (?:now )?(?:no longer|not) (?:bound|restricted|limited|constrained|governed) by|here (?:are|is) your (?:real|true|actual|new|only|final) (?:instructions?|task|orders?|rules|role|mission|prompt)|your (?:real|true|actual|only) (?:task|instructions?|mission|goal|job|purpose|orders?|role) (?:starts?|begins?|is|are|now)|your (?:new|final) (?:instructions?|orders?|mission|prompt|directives?) (?:starts?|begins?|is|are)|new (?:system )?(?:instructions?|orders|directives?|prompt) (?:for (?:the )?(?:assistant|ai|model|you|agent) )?(?:you|ignore|forget|always|never|reveal|print|send|answer|from now on)|(?:you|the assistant|the model) (?:will|must|shall|should)(?: now)? (?:respond|answer|reply|act|work|speak) (?:to everything )?without (?:any |all )?(?:safety |content |ethical |moral )?(?:rules|restrictions|limits|limitations|filters|guidelines|guardrails|censorship|warnings)|(?:obey|listen to|answer to|follow) (?:only )?(?:me|my (?:words|orders|commands|instructions))(?: only| alone| and (?:no one|nobody) else)|from here(?: on)? you (?:follow|obey|listen to) (?:only )?me",
+    "(?:you|u) (?:(?:now|from now on) )?(?:no longer|do not|don't|must not|need not|will not|won't) (?:have|obey|follow|respect|need to (?:obey|follow)|have to (?:obey|follow)) (?:any (?:more )?|your |all |the |those )(?:[a-z]{1,12} )?(?:rules?|restrictions?|limits?|limitations?|filters?|constraints?|guidelines?|guardrails?)|(?:you are|you're) (?:now )?(?:no longer|not) (?:bound|restricted|limited|constrained|governed) by|here (?:are|is) your (?:real|true|actual|new|only|final) (?:instructions?|task|orders?|rules|role|mission|prompt)|your (?:real|true|actual|only) (?:task|instructions?|mission|goal|job|purpose|orders?|role) (?:starts?|begins?|is|are|now)|your (?:new|final) (?:instructions?|orders?|mission|prompt|directives?) (?:starts?|begins?|is|are)|new (?:system )?(?:instructions?|orders|directives?|prompt) (?:for (?:the )?(?:assistant|ai|model|you|agent) )?(?:you|ignore|forget|always|never|reveal|print|send|answer|from now on)|(?:you|the assistant|the model) (?:will|must|shall|should)(?: now)? (?:respond|answer|reply|act|work|speak) (?:to everything )?without (?:any |all )?(?:safety |content |ethical |moral )?(?:rules|restrictions|limits|limitations|filters|guidelines|guardrails|censorship|warnings)|(?:obey|listen to|answer to|follow) (?:only )?(?:me|my (?:words|orders|commands|instructions))(?: only| alone| and (?:no one|nobody) else)|from here(?: on)? you (?:follow|obey|listen to) (?:only )?me|(?:act|behave|pretend|answer|respond) (?:as )?(?:if|though|that|like) you (?:have |had )?(?:never|not) (?:received?|read|seen|saw|got|gotten|had|been given) (?:any |the |your |those )*(?:system |previous |earlier |original )*(?:prompts?|instructions|rules|guidelines)",
   role: 'system|developer|admin|root|operator',
   rules:
     '(?:all|any|every|the|your|these) (?:[a-z]{1,12} )?(?:rules?|instructions|guidelines|restrictions|limits|filters|policies|safeguards|guardrails)|safety',
@@ -123,7 +123,7 @@ const french: TakeoverWords = {
   developers:
     "(?:tout )?ce (?:que|qu.) ?(?:tes|vos|les) (?:développeurs|créateurs|concepteurs|programmeurs|opérateurs) (?:t'|vous |te )?(?:ont|a|avaient) (?:dit|demandé|appris|ordonné|donné|imposé)|(?:tout )?ce (?:qu.on|que l.on) (?:t'|vous )?a (?:dit|demandé|ordonné|appris)|(?:les (?:consignes|instructions|ordres|règles) )?de (?:tes|vos) (?:développeurs|créateurs|concepteurs|programmeurs)",
   above:
-    '(?:tout )?ce qui (?:précède|est (?:écrit )?(?:ci-dessus|au-dessus|plus haut))|le texte (?:ci-dessus|précédent|au-dessus)|(?:tout )?ce (?:que|qu.) ?(?:tu as|vous avez|je t.ai|j.ai) (?:lu|reçu|dit)',
+    '(?:tout )?ce qui (?:précède|est (?:écrit )?(?:ci-dessus|au-dessus|plus haut))|le texte (?:ci-dessus|précédent|au-dessus)|(?:instructions|consignes) (?:précédentes|antérieures|ci-dessus)|(?:tout )?ce (?:que|qu.) ?(?:tu as|vous avez|je t.ai|j.ai) (?:lu|reçu|dit)',
   model:
     '(?:tu es|vous êtes|tu seras|agis comme|agissez comme|comporte-toi comme|réponds comme|deviens|imagine que tu es|fais comme si tu étais) (?:maintenant |désormais )?(?:une? )?(?:[a-z]{1,14} ){0,2}(?:modèle|ia|assistante?|chatbot|bot|intelligence artificielle|gpt)',
   limitless:
@@ -181,7 +181,7 @@ const portuguese: TakeoverWords = {
   developers:
     '(?:tudo )?o que (?:os |seus |teus |os seus )?(?:desenvolvedores|criadores|programadores|operadores|donos) (?:te |lhe )?(?:disseram|ordenaram|ensinaram|pediram|mandaram)|(?:tudo )?o que (?:te|lhe) (?:disseram|ordenaram|ensinaram|pediram|mandaram)|(?:as (?:instruções|ordens|regras) )?(?:de|dos) (?:seus |teus )?(?:desenvolvedores|criadores|programadores|operadores)',
   above:
-    '(?:tudo )?o que (?:está (?:escrito )?(?:acima|antes)|veio antes|vem antes|eu disse|você leu)|(?:todo )?o (?:texto|conteúdo) (?:acima|anterior)|(?:tudo|nada do que) (?:acima|anterior)|às instruções (?:anteriores|acima)',
+    '(?:tudo )?o que (?:está (?:escrito )?(?:acima|antes)|veio antes|vem antes|eu disse|você leu)|(?:todo )?o (?:texto|conteúdo) (?:acima|anterior)|(?:tudo|nada do que) (?:acima|anterior)|instruções (?:anteriores|acima)',
   model:
     '(?:você é|tu és|você será|aja como|atue como|comporte-se como|responda como|seja|torne-se|finja ser|imagine que você é) (?:agora )?(?:uma? )?(?:[a-z]{1,14} ){0,2}(?:modelo|ia|assistente|chatbot|bot|inteligência artificial|gpt)',
   limitless:
@@ -229,7 +229,7 @@ const arabic: TakeoverWords = {
   prompt:
     '(?:لي )?(?:موجه النظام|تعليمات النظام|رسالة النظام|مطالبة النظام)|(?:لي )?(?:تعليماتك|تعليماتك) (?:الأولية|الأصلية|السرية|المخفية|الداخلية|الكاملة)|(?:لي )?التعليمات (?:المخفية|السرية|التي تلقيتها)',
   yourRules:
-    '(?:جميع |كل |كافة )?(?:قواعدك|تعليماتك|قيودك|حدودك|إرشاداتك|ضوابطك|أوامرك|مرشحاتك|بتعليماتك|بقواعدك)|(?:جميع |كل |كافة )?(?:القيود|القواعد|التعليمات|الضوابط) (?:المفروضة عليك|التي أعطيت لك|المعطاة لك|الخاصة بك|التي تلقيتها)',
+    '(?:جميع |كل |كافة )?(?:قواعدك|تعليماتك|قيودك|حدودك|إرشاداتك|ضوابطك|أوامرك|مرشحاتك|بتعليماتك|بقواعدك)|(?:جميع |كل |كافة )?(?:القيود|القواعد|التعليمات|الضوابط|الأوامر) (?:المفروضة عليك|التي أعطيت لك|المعطاة لك|الخاصة بك|التي تلقيتها)',
   lifted:
     '(?:لم تعد|لا تعد|ما عادت) (?:سارية|صالحة|قائمة|تنطبق|نافذة|مهمة|موجودة)|(?:الآن |كلها |أصبحت |باتت |تم )?(?:مرفوعة|ملغاة|لاغية|معلقة|باطلة|محذوفة|رفعها|إلغاؤها|تعطيلها)',
   replace: 'استبدل|استبدلي|استبدلوا|غير|بدل|أعد كتابة',
@@ -278,7 +278,8 @@ const chinese: TakeoverWords = {
   whole:
     '(?:与|跟|和|按)(?:你|您)(?:的)?(?:系统提示词?|初始指令|原有指令|指令|规则|设定)(?:要求|所说|说的)?的?(?:完全)?(?:相反|反着)|(?:从现在开始|从现在起|從現在開始|從現在起|今后|从此|接下来|此后|现在),?(?:你|您)?(?:将|就|都)?(?:不再|不必|不用|无需|无须|不需要|不会)(?:受|遵守|遵循|服从|理会|接受)(?:任何|一切|所有|你的|之前的|那些)?的?(?:规则|規則|限制|约束|約束|指令|准则|审查|道德)|(?:你|您)(?:已经|已|现在|都|将)*(?:不再|不)(?:受|遵守|遵循|服从)(?:任何|一切|所有)?的?(?:规则|規則|限制|约束|約束|准则)|(?:你|您)(?:现在|已经)?(?:没有|沒有)(?:任何|一切)(?:限制|规则|规則|约束|约束)|(?:你|您)(?:的)?(?:真正|真实|新|唯一)的?(?:任务|指令|使命|目标|身份)(?:是|如下|开始|为)|(?:以下|这|這)(?:才|是|才是)+(?:你|您)?(?:的)?(?:真正|真实|新|最新)的?(?:指令|任务|要求)|(?:新指令|新的指令|最新指令)[:：,]?(?:忽略|忘记|从现在|你|请|输出|发送)|(?:只|仅)(?:听从|服从|听)我(?:的(?:指令|命令|话))?|(?:现在|接下来|从现在起)(?:请)?(?:听我的|听从我的|服从我的|按我的)(?:指令|命令|指挥|话)',
   role: '系统|系統|system|开发者|管理员',
-  rules: '(?:所有|全部|一切|任何|这些|你的)?的?(?:安全)?(?:规则|規則|限制|约束|指令|指示|准则|设置|协议|措施)',
+  rules:
+    '(?:所有|全部|一切|任何|这些|你的)?的?(?:安全)?(?:规则|規則|限制|约束|指令|指示|准则|设置|协议|措施)|(?:系统|系統)提示',
   isJoined: true,
 }
 const japanese: TakeoverWords = {
@@ -389,7 +390,7 @@ function formsOf(words: TakeoverWords): Form[] {
       ...others,
     ]
   return [
-    form(words.prompt, [`${show}${gap}${some(4)}`, ...changing]),
+    form(words.prompt, [`${show}${gap}${some(4)}`, ...changing], isJoined ? [`${some(3)}${show}`] : []),
     form(words.yourRules, [...changing, ...ignoring], [`${gap}${lifted}`]),
     form(words.developers, ignoring),
     form(words.above, ignoring),
