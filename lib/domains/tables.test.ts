@@ -23,6 +23,7 @@ const views: Readonly<Record<string, string>> = {
   agent_records: 'knowledge',
   agent_states: 'agents',
   audited_deletions: 'audit',
+  audited_tokens: 'audit',
   deletion_records: 'erasure',
   erased_records: 'erasure',
   erasure_scopes: 'erasure',

@@ -298,9 +298,8 @@ export const adminTokensMadeBy = statement('tokens.admin-made-by', {
   takes: { actor: 'text', now: 'timestamptz' },
   returns: { id: 'text', agent_id: 'text' },
   sql: `SELECT t.id, t.agent_id FROM tokens t WHERE 'admin' = ANY(t.scopes) AND ${active} AND EXISTS (
-      SELECT FROM audit_entries e WHERE e.agent_id = $actor
-        AND e.at BETWEEN t.created_at - interval '1 minute' AND t.created_at + interval '1 minute'
-        AND (e.resource_id = t.id OR e.details->>'token_id' = t.id OR e.details->>'rotated_to' = t.id))
+      SELECT FROM audited_tokens e WHERE e.actor_id = $actor AND e.token_id = t.id
+        AND e.at BETWEEN t.created_at - interval '1 minute' AND t.created_at + interval '1 minute')
     ORDER BY t.id COLLATE "C"`,
 })
 
