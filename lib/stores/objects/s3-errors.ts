@@ -24,15 +24,15 @@ export const asS3Problem = (error: unknown): Problem =>
         detail: `The object store (S3) rejected the request (${s3ErrorName(error)}). No data was lost. Try again later.`,
       })
 /** The server rejects the object for what it is: its key, metadata, tags, size or the key with which it is encrypted. */
-const ofObject = /^(InvalidTag|InvalidURI|KeyTooLongError|MetadataTooLarge|EntityTooLarge|KMS\.\w+)$/
+const ofObject = /^(InvalidTag|InvalidURI|KeyTooLongError|MetadataTooLarge|EntityTooLarge)$/
+/** The key with which the store encrypts the object is disabled or deleted. A key service that is busy answers again later. */
+const ofKey = /^KMS\.(?:Disabled|NotFound|KMSInvalidState|InvalidKeyUsage)Exception$/
 /** The object is encrypted with a key of a customer, which only the customer can send, or with a key that is disabled or deleted. */
 export const isUndecryptable = (error: unknown): boolean =>
-  /^(InvalidRequest|BadRequest|KMS\.(?:Disabled|NotFound|KMSInvalidState|InvalidKeyUsage)Exception)$/.test(
-    s3ErrorName(error),
-  )
+  ofKey.test(s3ErrorName(error)) || /^(InvalidRequest|BadRequest)$/.test(s3ErrorName(error))
 /** The problem of a change of one object. Another object may be changed nevertheless. */
 export const asChangeProblem = (error: unknown): Problem =>
-  !Problem.is(error) && ofObject.test(s3ErrorName(error))
+  !Problem.is(error) && (ofObject.test(s3ErrorName(error)) || ofKey.test(s3ErrorName(error)))
     ? new Problem('bad_request', `The object store (S3) does not change this object (${s3ErrorName(error)}).`)
     : asS3Problem(error)
 export const refusedVersions = (count: number): Problem =>
