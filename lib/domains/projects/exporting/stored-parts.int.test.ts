@@ -124,10 +124,15 @@ it('export omits a thread that another project named before its first checkpoint
   ])
   const theirs = await madeMessage(test, await madeConversation(test, other), other.owner, { content: 'Their words.' })
   for (const thread of [threads.named, threads.pointed])
-    await storedInThread(test, thread, [
-      { id: theirs.id, text: `Words of another deal in ${thread}.` },
-      { id: '1', text: greeting },
-    ])
+    await storedInThread(
+      test,
+      thread,
+      [
+        { id: theirs.id, text: `Words of another deal in ${thread}.` },
+        { id: '1', text: greeting },
+      ],
+      `memories of ${thread}`,
+    )
   // The application chose the id of the message: its text leads to it.
   await storedInThread(test, threads.own, [{ id: '1', text: 'Where is my parcel with the red shoes?' }])
   const text = JSON.stringify(await exported(project))
