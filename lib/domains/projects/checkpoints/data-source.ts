@@ -86,7 +86,7 @@ interface ThreadPlan {
   messages: number
   /** How messages were found: pointer, thread, text, tools. */
   found: string[]
-  /** Only words or ids in its content lead to the thread. Nothing of the project names it, so it may be of others. */
+  /** Only words, or an id in a text, lead to the thread. Nothing of the project names it, so it may be of others. */
   isUnnamed?: true
 }
 const partOf = (scope: ErasureScope): ProjectPart | undefined => ('part' in scope ? scope.part : undefined)
@@ -203,7 +203,9 @@ async function* threadsOfBatch(
       isUnreadable,
       messages: messages.length,
       found: [...ways].sort(),
-      ...(!own.some((source) => isNamedBy(source, thread)) && { isUnnamed: true as const }),
+      // A message with an id of ours was written by an application that knows the project. Anybody can put the id into a text.
+      ...(![...ways].some((way) => way === 'thread' || way === 'pointer') &&
+        !own.some((source) => isNamedBy(source, thread)) && { isUnnamed: true as const }),
     }
   }
 }
