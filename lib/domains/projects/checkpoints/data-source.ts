@@ -16,6 +16,7 @@ import type { CheckpointStore, FoundInThread, Remembered } from '#lib/stores/che
 import { type MissingStoreData, requireConnectedStores } from '#lib/stores/registered-store.ts'
 import { writersOf } from '../legal-holds.ts'
 import type { Source, Sources } from '../provenance/sources.ts'
+import { hiddenRecords } from '../values/hidden-records.ts'
 import { erasersOf, placeRule } from '../values/place-owners.ts'
 import { Fingerprints } from '../words/fingerprints.ts'
 import { addNames, SourceSpan, SourceWords } from '../words/run-words.ts'
@@ -79,6 +80,8 @@ interface ThreadPlan {
   messages: number
   /** How messages were found: pointer, thread, text, tools. */
   found: string[]
+  /** Only words, or an id in a text, lead to the thread. Nothing of the project names it, so it may be of others. */
+  isUnnamed?: true
 }
 const partOf = (scope: ErasureScope): ProjectPart | undefined => ('part' in scope ? scope.part : undefined)
 
@@ -205,9 +208,18 @@ async function* threadsOfBatch(
       isUnreadable,
       messages: messages.length,
       found: [...ways].sort(),
+      // A message with an id of ours was written by an application that knows the project. Anybody can put the id into a text.
+      ...(![...ways].some((way) => way === 'thread' || way === 'pointer') &&
+        !own.some((source) => isNamedBy(source, thread)) && { isUnnamed: true as const }),
     }
   }
 }
+const generated = /^(?:prj|conv|msg|doc)_[0-9A-Za-z]{22}$/
+const isGeneratedIn = (thread: string, id: string): boolean => generated.test(id) && thread.includes(id)
+/** Whether the project lists the thread, or the name of the thread contains one of its ids. */
+const isNamedBy = (source: ThreadSearch, thread: string): boolean =>
+  threadsOf(source).includes(thread) ||
+  [source.project, source.conversation ?? '', source.id].some((id) => isGeneratedIn(thread, id))
 
 /** Plans for the items of the long-term store that name the sources. */
 async function* memoriesOfBatch(
@@ -359,7 +371,14 @@ async function* plannedThreads(
     const within = <T>(run: Within<T>) => run(tx)
     const sought = { words: terms.words(), projects, since, erasedIds: erasedSourceIds, now, within, without: planned }
     for (const thread of await threadsWithWords(store, sought, tx))
-      yield { ...nothing, thread, items: [messageItem(thread, anyMessage, null)], messages: 1, found: ['text'] }
+      yield {
+        ...nothing,
+        thread,
+        items: [messageItem(thread, anyMessage, null)],
+        messages: 1,
+        found: ['text'],
+        ...(![...projects, ...terms.ids].some((id) => isGeneratedIn(thread, id)) && { isUnnamed: true as const }),
+      }
   }
   if (erasedSourceIds.size > 0 || part?.kind !== 'message') return
   // The message's row no longer exists. Find late writes by its id and in its conversation's thread.
@@ -599,14 +618,25 @@ export function checkpointsDataSource(deps: CheckpointsSourceDeps): DataSource {
       if (!isAbout(scope)) return { verdicts: [], isPartial: false }
       const decisions = new Map<string, PlannedRecord>()
       const { threads, isAway } = await planOf(deps, scope, tx, now)
+      const named = new Set(threads.flatMap(({ thread, isUnnamed }) => (isUnnamed ? [] : [thread])))
+      const hidden = new Map<string, PlannedRecord>()
       for (const thread of threads) {
         if (thread.items.length === 0 && !thread.isShared) continue
         const decision = decisionOf(thread)
+        if (!named.has(thread.thread)) {
+          hidden.set(decision.id, decision)
+          continue
+        }
         const known = decisions.get(decision.id)
         // A shared thread is kept. A decision about its erased messages takes precedence.
         if (!known || known.verdict === 'kept') decisions.set(decision.id, decision)
       }
-      return { verdicts: [...decisions.values()], isPartial: isAway || (await whatIsMissing(tx)).length > 0 }
+      const unnamed = hiddenRecords('checkpoints', 'thread')
+      for (const one of hidden.values()) unnamed.add(one)
+      return {
+        verdicts: [...decisions.values(), ...unnamed.records()],
+        isPartial: isAway || (await whatIsMissing(tx)).length > 0,
+      }
     },
     erase: (scope, items, tx, options) => eraseCheckpoints(deps, scope, items, tx, options),
     countsAs: (item) => (parseItem(item).mark === 'moved' ? 'nothing' : 'erased'),

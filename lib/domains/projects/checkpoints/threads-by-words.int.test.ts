@@ -124,13 +124,16 @@ describe('an erasure of a message', () => {
     expect(line).toMatchObject({ residue: 0 })
   })
 
-  it('lists the thread in the dry run', async () => {
+  it('lists only threads that name the project in the dry run, and counts the others', async () => {
     const said = await say()
-    const thread = crypto.randomUUID()
-    await write(thread, [new HumanMessage(said.text)])
+    const [nobodys, named] = [crypto.randomUUID(), `${said.conversation.id}:researcher`]
+    for (const thread of [nobodys, named]) await write(thread, [new HumanMessage(said.text)])
     const data = await dataOf(test, 'DELETE', `${said.path}?dry_run=true`, said.project.owner, { body: {} })
-    expect(JSON.stringify(data)).toContain(thread)
-    expect(await dumpOf(thread)).toContain(said.text)
+    const threads = data.verdicts.filter(({ kind }: { kind: string }) => kind === 'thread')
+    expect(threads).toContainEqual(expect.objectContaining({ id: named, verdict: 'changed' }))
+    expect(threads).toContainEqual(expect.objectContaining({ id: 'store', verdict: 'changed', evidence: ['items:1'] }))
+    expect(JSON.stringify(data)).not.toContain(nobodys)
+    expect(await dumpOf(nobodys)).toContain(said.text)
   })
 
   it('leaves a thread of another project, and words that a living author of another project wrote', async () => {

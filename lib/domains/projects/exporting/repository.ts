@@ -18,12 +18,17 @@ export const filesOfProject = statement('projects.files', {
     ORDER BY f.object_key LIMIT 100`,
 })
 
-/** Threads of a project's conversations, and threads that its pointers name, except those with content that is being erased. */
+/**
+ * Threads of a project's conversations, and threads that its pointers name, except those with content that is being erased. `isTied`: the
+ * thread contains a generated id of the project or of one of its conversations, so that nobody else can have named it.
+ */
 export const threadsOfProject = statement('projects.threads', {
   takes: { project: 'text', after: 'text' },
-  returns: { thread: 'text' },
+  returns: { thread: 'text', isTied: 'bool' },
   isPrepared: true,
-  sql: `SELECT DISTINCT t.thread FROM (
+  sql: `SELECT DISTINCT t.thread, strpos(t.thread, $project) > 0
+      OR EXISTS (SELECT FROM regexp_matches(t.thread, 'conv_[0-9A-Za-z]{22}', 'g') AS r (ids) JOIN conversations o ON o.id = r.ids[1]
+        WHERE o.project_id = $project) AS "isTied" FROM (
       SELECT unnest(c.threads) AS thread FROM conversations c WHERE c.project_id = $project
       UNION ALL SELECT v.place FROM provenance v WHERE v.project_id = $project AND v.store = 'checkpoints' AND v.place <> ''
         AND NOT EXISTS (SELECT FROM conversations o WHERE o.threads @> ARRAY[v.place] AND o.project_id <> $project)) AS t
@@ -32,6 +37,20 @@ export const threadsOfProject = statement('projects.threads', {
       AND NOT EXISTS (SELECT FROM provenance v JOIN messages m ON m.id = v.source_id
         WHERE v.store = 'checkpoints' AND v.place = t.thread AND v.project_id = $project AND m.erasing_since IS NOT NULL)
     ORDER BY t.thread LIMIT 100`,
+})
+
+/** Messages of a thread's conversation, and messages whose pointers name the thread, with the ids under which it may contain them. */
+export const messagesOfThread = statement('projects.messages-of-thread', {
+  takes: { project: 'text', thread: 'text', after: 'text' },
+  returns: { storedId: 'text', id: 'text', refs: 'text[]', text: 'text?' },
+  isPrepared: true,
+  sql: `SELECT m.id AS "storedId", ${shownSql('m.id')} AS id, ARRAY(SELECT v.ref FROM provenance v
+        WHERE v.source_id = m.id AND v.project_id = $project AND v.store = 'checkpoints' AND v.place = $thread) AS refs,
+      CASE WHEN m.role = 'user' THEN m.content END AS text
+    FROM messages m WHERE m.project_id = $project AND m.erasing_since IS NULL AND m.id > $after
+      AND (m.conversation_id IN (SELECT c.id FROM conversations c WHERE c.project_id = $project AND c.threads @> ARRAY[$thread])
+        OR m.id IN (SELECT v.source_id FROM provenance v WHERE v.project_id = $project AND v.store = 'checkpoints' AND v.place = $thread))
+    ORDER BY m.id LIMIT 200`,
 })
 
 const wroteSql = ['messages', 'documents']

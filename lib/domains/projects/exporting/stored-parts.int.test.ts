@@ -110,6 +110,36 @@ it('export of a project includes its graph and its threads, and nothing of other
   await dataOf(test, 'GET', project.path, project.owner)
 })
 
+it('export omits a thread that another project named before its first checkpoint', async () => {
+  const [project, other] = [await madeProject(test), await madeProject(test)]
+  const threads = { named: crypto.randomUUID(), pointed: crypto.randomUUID(), own: crypto.randomUUID() }
+  const conversation = await madeConversation(test, project, { threads: [threads.named, threads.own] })
+  const greeting = 'Hello, how can I help you?'
+  await madeMessage(test, conversation, project.agent, { role: 'assistant', content: greeting })
+  const message = await madeMessage(test, conversation, project.owner, {
+    content: 'Where is my parcel with the red shoes?',
+  })
+  await reported(test, project, project.agent, [
+    { source_id: message.id, store: 'checkpoints', ref: 'id-of-nothing-4711', place: threads.pointed },
+  ])
+  const theirs = await madeMessage(test, await madeConversation(test, other), other.owner, { content: 'Their words.' })
+  for (const thread of [threads.named, threads.pointed])
+    await storedInThread(
+      test,
+      thread,
+      [
+        { id: theirs.id, text: `Words of another deal in ${thread}.` },
+        { id: '1', text: greeting },
+      ],
+      `memories of ${thread}`,
+    )
+  // The application chose the id of the message: its text leads to it.
+  await storedInThread(test, threads.own, [{ id: '1', text: 'Where is my parcel with the red shoes?' }])
+  const text = JSON.stringify(await exported(project))
+  expect(text).not.toContain('another deal')
+  expect(ofPart(await exported(project), 'checkpoints').map(({ thread_id }) => thread_id)).toContain(threads.own)
+})
+
 it('export returns a long thread and a large graph in pages', async () => {
   const project = await madeProject(test)
   const names = Array.from({ length: 450 }, (_, n) => `${project.id}-${String(n).padStart(4, '0')}`)

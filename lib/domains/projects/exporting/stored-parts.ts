@@ -1,15 +1,15 @@
 import type { ExportPage } from '#lib/kernel/exporter.ts'
-import type { CheckpointStore } from '#lib/stores/checkpoints/checkpoints.ts'
+import { type CheckpointStore, leastId } from '#lib/stores/checkpoints/checkpoints.ts'
 import type { ThreadCursor } from '#lib/stores/checkpoints/exporting.ts'
 import type { GraphStore } from '#lib/stores/graph/graph.ts'
 import { type ListedKind, listedKinds } from '#lib/stores/graph/listing.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { restrictionsOfExport, threadsOfProject } from './repository.ts'
+import { messagesOfThread, restrictionsOfExport, threadsOfProject } from './repository.ts'
 
 /** The stores whose project data is part of the export. */
 export interface ExportedStores {
   graph: Pick<GraphStore, 'list'>
-  checkpoints: Pick<CheckpointStore, 'page'>
+  checkpoints: Pick<CheckpointStore, 'find' | 'page'>
 }
 
 /** Nodes per page. */
@@ -34,6 +34,34 @@ async function* graphPages(
   }
 }
 
+/** Statements of 200 messages each that are compared with a thread that somebody named. */
+const comparedPages = 10
+/** Ids that others cannot guess. Clients choose the ids of messages, and a short one may occur in any thread. */
+const isDistinctive = (id: string): boolean => id.length >= leastId && /\d/.test(id)
+
+/**
+ * Whether a thread contains a message of the project. Every project of an organization may name a thread before its first checkpoint, so the
+ * name alone does not make its content part of the project.
+ */
+async function containsMessage(
+  db: Database,
+  checkpoints: ExportedStores['checkpoints'],
+  project: string,
+  thread: string,
+): Promise<boolean> {
+  for (let page = 0, after = ''; page < comparedPages; page++) {
+    const messages = await messagesOfThread(db, { project, thread, after })
+    const last = messages.at(-1)
+    if (!last) return false
+    const ids = messages.flatMap(({ id, refs }) => [id, ...refs]).filter(isDistinctive)
+    const texts = messages.flatMap(({ text }) => text ?? [])
+    const found = await db.transaction((tx) => checkpoints.find(thread, { ids, texts }, tx))
+    if (found.messages.length > 0 || found.standing.size > 0) return true
+    after = last.storedId
+  }
+  return false
+}
+
 async function* threadPages(
   db: Database,
   checkpoints: ExportedStores['checkpoints'],
@@ -41,7 +69,8 @@ async function* threadPages(
 ): AsyncIterable<ExportPage> {
   for (let after = ''; ; ) {
     const records = await threadsOfProject(db, { project, after })
-    for (const { thread } of records) {
+    for (const { thread, isTied } of records) {
+      if (!isTied && !(await containsMessage(db, checkpoints, project, thread))) continue
       let cursor: ThreadCursor | undefined
       do {
         const from: ThreadCursor | undefined = cursor

@@ -281,8 +281,8 @@ describe('data of other projects', () => {
     const before = await planting.standing(others)
     await points(message, theirs.id('e2'), { place: others })
     expect((await plans(message)).map(({ id, verdict, reason, evidence }) => [id, verdict, reason, evidence])).toEqual([
-      [theirs.id('e2'), 'untouched', 'foreign_group', [`group:${others}`]],
-      [theirs.id('e1'), 'untouched', 'foreign_group', [`group:${others}`]],
+      [theirs.id('e2'), 'untouched', 'foreign_group', []],
+      [theirs.id('e1'), 'untouched', 'foreign_group', []],
     ])
     const reported = await ask('DELETE', messagePath(message), {})
     expect(reported).toMatchObject({ success: true, deletedFrom: { graphiti: { episodesDeleted: 0 } } })

@@ -421,7 +421,7 @@ async function plannedRecordsOf(
       })
   }
   for (const plan of await plannedEpisodes({ graph, sources, isReachable: true }, scope, tx, now)) {
-    for (const [id, place] of plan.foreign)
+    for (const [id] of plan.foreign)
       verdicts.push({
         store,
         kind: 'episode',
@@ -429,7 +429,8 @@ async function plannedRecordsOf(
         name: null,
         verdict: 'untouched',
         reason: 'foreign_group',
-        evidence: [`group:${place}`],
+        // The name of a group of others stays with them.
+        evidence: [],
         found: 'pointer',
       })
     if (plan.isUnsearched) {
