@@ -11,13 +11,18 @@ const problem = (status: number, code: string) => ({
   contentType: 'application/problem+json',
   body: JSON.stringify({ type: 'about:blank', title: code, status, code, instance: 'req_17' }),
 })
-/** How a query of a page fails, and whether asking again can help. */
+/** How a query of a page fails, what the page says, and whether asking again can help. */
 const failures = {
-  'an error of a proxy': { answer: { status: 500, contentType: 'text/html', body: '<h1>Internal Server Error</h1>' } },
-  'a service that is down': { answer: problem(503, 'unavailable') },
-  'a lost right': { answer: problem(403, 'forbidden'), isFinal: true },
-  'a deleted record': { answer: problem(404, 'not_found'), isFinal: true },
+  'an error of a proxy': {
+    answer: { status: 500, contentType: 'text/html', body: '<h1>Internal Server Error</h1>' },
+    words: 'Unexpected response',
+  },
+  'a service that is down': { answer: problem(503, 'unavailable'), words: 'A service isn’t responding' },
+  'a lost right': { answer: problem(403, 'forbidden'), words: 'You don’t have permission.', isFinal: true },
+  'a deleted record': { answer: problem(404, 'not_found'), words: 'Not found.', isFinal: true },
 } as const
+/** Queries of the frame. Without their answers it shows no counts, and the page stays usable. */
+const ofFrame: readonly string[] = ['/api/work', '/api/admin/waiting']
 const apis = /^http:\/\/localhost:\d+\/(api|v1)\//
 
 let at: Record<PageName, string>
@@ -39,7 +44,11 @@ async function checkFailing(page: Page, { entry, failure }: FailingPage): Promis
   const what = `${entry.name} with ${failure}`
   const crashes: string[] = []
   page.on('pageerror', (error) => crashes.push(error.message))
-  await page.route(apis, (route) => route.fulfill(failures[failure].answer))
+  const asked: string[] = []
+  await page.route(apis, (route) => {
+    asked.push(new URL(route.request().url()).pathname)
+    return route.fulfill(failures[failure].answer)
+  })
   await page.goto(at[entry.name])
   await alive(page)
   await expect.soft(page.getByRole('heading', { level: 1 }), what).toHaveCount(1)
@@ -48,6 +57,12 @@ async function checkFailing(page: Page, { entry, failure }: FailingPage): Promis
   await expect
     .soft(main, what)
     .not.toContainText(/Internal Server Error|\[object |\bundefined\b|TypeError|Failed to fetch/)
+  const own = asked.filter((path) => !ofFrame.includes(path))
+  if (own.length > 0) {
+    await expect.soft(main.getByText(failures[failure].words).first(), `${what}: ${own}`).toBeVisible()
+    if (!('isFinal' in failures[failure]))
+      await expect.soft(main.getByRole('button', { name: 'Try again' }).first(), `${what}: ${own}`).toBeVisible()
+  }
   const failed = page
     .getByRole('main')
     .locator('[role=alert], [role=status]')
