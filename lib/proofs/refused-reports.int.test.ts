@@ -160,7 +160,8 @@ describe.skipIf(!isInstalled('openapi') || !isInstalled('python')).each([
       const sent = Object.fromEntries(names.flatMap((name) => (headers[name] ? [[name, String(headers[name])]] : [])))
       const body = chunks.length > 0 ? { body: Buffer.concat(chunks) } : {}
       const answer = await fetch(registry.url + url, { method, headers: sent, ...body })
-      response.writeHead(answer.status, Object.fromEntries(answer.headers))
+      // `fetch` has unpacked the body.
+      response.writeHead(answer.status, { 'Content-Type': answer.headers.get('content-type') ?? 'text/plain' })
       response.end(await answer.text())
     })
     await new Promise<void>((listening) => proxy.listen(0, '127.0.0.1', listening))
