@@ -152,11 +152,14 @@ const THE_MEASURE = new RegExp(
 )
 const PART_OF_PROGRAM =
   /^ (?:cache|plugin|module|middleware|settings?|header|config|configuration|table)(?![\p{L}\p{N}_-])/u
+/** What an order asks of its reader next. */
+const FURTHER_ORDER =
+  /(?<![\p{L}\p{N}_])(?:send|reply|respond|answer|reveal|print|output|tell|repeat|obey|follow)(?![\p{L}\p{N}_])/u
+const isOfSystem = (order: string, after: string): boolean =>
+  ((FOLLOW_ABOVE.test(order) && ON_SYSTEM.test(after)) || (THE_MEASURE.test(order) && PART_OF_PROGRAM.test(after))) &&
+  !FURTHER_ORDER.test(after)
 const isRare = (order: string, after: string): boolean =>
-  (FOLLOW_ABOVE.test(order) && ON_SYSTEM.test(after)) ||
-  (THE_MEASURE.test(order) && PART_OF_PROGRAM.test(after)) ||
-  RARE_AND_DOUBTFUL.test(order) ||
-  (RARE_ORDER.test(order) && CONDITION.test(after))
+  isOfSystem(order, after) || RARE_AND_DOUBTFUL.test(order) || (RARE_ORDER.test(order) && CONDITION.test(after))
 /** Orders that people also give to programs and shops: "cancel your previous orders", "reset the previous prompt". */
 const DOUBTFUL_ORDER = new RegExp(
   `^(?:${OTHER_VERBS}${GAP}${FILL}${PRIOR}${GAP}(?:orders|commands|rules)$|reset${GAP}(?!${FILL}${KIND}(?:instructions|guidelines|programming|guardrails|directives)$)|reset${GAP}(?![\\s\\S]{0,60}\\byour\\b))`,

@@ -611,7 +611,9 @@ const IN_INFINITIVE = /^\p{L}{3,20}ть(?!\p{L})/u
 const REFUSED_IN_RUSSIAN = /^, (?:сообщ|отклон|откаж|предупред|не выполн|не след|не дел)/u
 
 const KANJI = '[\\p{Script=Han}\\p{Script=Katakana}ー\\u3099\\u309a]'
-const READER_IN_JAPANESE = plain('モデル|アシスタント|ボット|エージェント|ユーザー|読者|人工知能|貴方|貴殿|君')
+const READER_IN_JAPANESE = plain(
+  'モデル|アシスタント|ボット|エージェント|ユーザー|読者|人工知能|貴方|貴殿|君|開発|管理者|運営|作成者|会社|システム|メッセージ|プロンプト|文書|本文',
+)
 /** "このスクリプトは以前のルールを無視します": a sentence whose subject is a thing. */
 const THING_IN_JAPANESE = new RegExp(
   `(?:^|[。！？\\n])[ \\t]{0,3}(?:この|その|当該)(?!${KANJI}{0,8}(?:${READER_IN_JAPANESE}))${KANJI}{2,12}は$`,
@@ -627,7 +629,9 @@ const PAST_IN_JAPANESE = /^(?:しました|した|ました)[。]?[ \t]{0,3}(?:$
 const RULES_IN_JAPANESE = new RegExp(`(?:${plain('ルール|規則|設定|制約')})`, 'u')
 /** "이 스크립트는 이전 규칙을 무시합니다", "법원은 이전 명령을 모두 취소했다". */
 const HANGUL = '[\\u1100-\\u11ff]'
-const READER_IN_KOREAN = plain('모델|비서|어시스턴트|봇|에이전트|사용자|독자|인공지능|당신|부터|까지|앞으로')
+const READER_IN_KOREAN = plain(
+  '모델|비서|어시스턴트|봇|에이전트|사용자|독자|인공지능|당신|부터|까지|앞으로|개발|관리자|운영|회사|시스템|메시지|프롬프트|문서',
+)
 const SUBJECT_IN_KOREAN = `(?!${HANGUL}{0,24}(?:${READER_IN_KOREAN}))${HANGUL}{4,24}(?:${plain('은|는')}) $`
 const THING_IN_KOREAN = new RegExp(`(?:^|[.!?\\n])[ \\t]{0,3}(?:${plain('이|그')}) ${SUBJECT_IN_KOREAN}`, 'u')
 const SOMEBODY_IN_KOREAN = new RegExp(`(?:^|[.!?\\n])[ \\t]{0,3}${SUBJECT_IN_KOREAN}`, 'u')
@@ -636,7 +640,7 @@ const PAST_IN_KOREAN = new RegExp(`^${plain('(?:했다|했습니다|하였다|�
 const RULES_IN_KOREAN = new RegExp(`(?:${plain('규칙|설정|제약')})`, 'u')
 /** "法院撤销了此前的全部命令。": a subject, a verb and the sign of what has happened. */
 const SUBJECT_IN_CHINESE =
-  /(?:^|[。！？\n])(?![请請你您我快先再立马现現已也就都把将務务必须須]|\p{Script=Han}{0,6}(?:系统|系統|模型|助手|助理|开发|管理员|用户|主人|机器人))\p{Script=Han}{2,8}$/u
+  /(?:^|[。！？\n])(?![请請你您我快先再立马现現已也就都把将務务必须須]|\p{Script=Han}{0,6}(?:系统|系統|模型|助手|助理|开发|管理员|用户|主人|机器人|提示|消息|本文|此|本|从|自|公司|运营))\p{Script=Han}{2,8}$/u
 const DONE_IN_CHINESE = /^(?:撤销|废除|推翻|取消|覆盖|清除|废止|放弃|违反)了/u
 
 /** Whether the sentence around an order states that a thing or somebody else does it, in languages whose verbs do not show it. */
