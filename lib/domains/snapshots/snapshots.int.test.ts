@@ -603,6 +603,7 @@ describe('a restoration', () => {
     for (const by of [{ token: agent.token }, { cookie: person.cookie }])
       expect(refusal(await restore(agent, content, by))).toEqual([403, 'restricted'])
     await app.db.prisma.agent.update({ where: { id: agent.id }, data: { restrictedAt: null } })
+    await passwordEntered(app, person)
     for (const status of ['paused', 'dead']) {
       const body = { status, ...(status === 'dead' && { confirm: agent.id }) }
       expect((await ask('PUT', at(agent.id, '/status'), { cookie: person.cookie, body })).status).toBe(200)
