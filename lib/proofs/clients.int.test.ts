@@ -434,7 +434,9 @@ kp.post("/api/projects", body={"name": 7})  # type: ignore[call-overload]
       await checkpoints?.drop()
     })
     const kpOf = (url = registry.url) => new client.KnowledgePulse({ url, token, retries: 0 })
-    const recorderOf = (more: object = {}) => new langgraph.Recorder({ client: kpOf(), project, ...more })
+    /** A busy machine answers late, and a write that no longer waits is not refused. */
+    const patience = 60_000
+    const recorderOf = (more: object = {}) => new langgraph.Recorder({ client: kpOf(), project, patience, ...more })
     const agentOf = (checkpointer: BaseCheckpointSaver) =>
       new StateGraph(MessagesAnnotation)
         .addNode('answer', (state) => ({
@@ -756,7 +758,7 @@ kp.post("/api/projects", body={"name": 7})  # type: ignore[call-overload]
         const second = await import(join(other, 'dist/index.js'))
         const adapters = await import(join(other, 'dist/langgraph.js'))
         const kp = new second.KnowledgePulse({ url: registry.url, token, retries: 0 })
-        const recorder = new langgraph.Recorder({ client: kp, project })
+        const recorder = new langgraph.Recorder({ client: kp, project, patience })
         const inner = new InMemoryStore()
         const store: BaseStore = adapters.recordedStore(inner, recorder)
         const thread = `${project}-twice`

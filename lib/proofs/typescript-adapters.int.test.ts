@@ -236,7 +236,7 @@ describe.skipIf(!isReady)('the example application in TypeScript', () => {
     const name = `adapters-${randomBytes(4).toString('hex')}`
     await storage.createBucket(name, { versioning: { enabled: true } })
     const { gcsBucket, RecordedUploads } = modules.objects
-    const recorder = new modules.langgraph.Recorder({ client: kpOf(), project })
+    const recorder = new modules.langgraph.Recorder({ client: kpOf(), project, patience: 60_000 })
     const files = new RecordedUploads(gcsBucket(storage.bucket(name)), recorder)
     const key: string = await files.upload('a.txt', 'first', { contentType: 'text/plain' })
     await storage.bucket(name).file(key).save('second', { resumable: false })

@@ -57,7 +57,7 @@ def new_recorder(**options: Any) -> Recorder:
         given["project"],
         author=lambda _: {"external_id": "customer-1", "name": "Ida Beispiel"},
         on_problem=lambda error, _: problems.append(type(error).__name__),
-        **{"retry_every": 0.5, **options},
+        **{"retry_every": 0.5, "patience": 60, **options},
     )
 
 
