@@ -806,15 +806,18 @@ export class Recorder {
       if (error instanceof IdInUse) return await this.#postOtherText(id, at, message)
       if (author && email !== undefined && this.#refusesEmail(error)) {
         this.#options.onProblem?.(error, id)
-        this.#withoutEmail.add(author.external_id)
-        return await this.#post(id, at, message)
+        const { email: __, ...withoutEmail } = author
+        const outcome = await this.#post(id, at, { ...message, author: withoutEmail })
+        // Otherwise, the email address was not the cause.
+        if ('id' in outcome) this.#withoutEmail.add(author.external_id)
+        return outcome
       }
       // The clock of the application is ahead of that of the registry.
       if (error instanceof Invalid && writtenAt !== undefined && isAbout(error, 'created_at'))
         return await this.#post(id, at, { ...own, ...(author && { author }) })
       if (error instanceof Invalid && author?.name !== undefined && isAbout(error, 'name')) {
         this.#options.onProblem?.(error, id)
-        const { name: __, ...withoutName } = author
+        const { name: ___, ...withoutName } = author
         return await this.#post(id, at, { ...message, author: withoutName })
       }
       // The message, its author or the whole conversation: only the conversation decides about the thread.

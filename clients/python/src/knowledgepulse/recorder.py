@@ -678,8 +678,12 @@ class Recorder:
         except RegistryProblem as error:
             if author is not None and has_email and self._refuses_email(error):
                 self._on_problem(error, thread.id)
-                self._without_email.add(author["external_id"])
-                return self._post(thread, conversation, message)
+                addressless: Any = {name: value for name, value in author.items() if name != "email"}
+                outcome = self._post(thread, conversation, replace(message, author=addressless))
+                # Otherwise, the email address was not the cause.
+                if isinstance(outcome, str):
+                    self._without_email.add(author["external_id"])
+                return outcome
             # The clock of the application is ahead of that of the registry.
             if isinstance(error, Invalid) and is_late and _is_about(error, "created_at"):
                 return self._post(thread, conversation, replace(message, written_at=None))
