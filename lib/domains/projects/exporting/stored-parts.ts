@@ -34,8 +34,6 @@ async function* graphPages(
   }
 }
 
-/** Statements of 200 messages each that are compared with a thread that somebody named. */
-const comparedPages = 10
 /** Ids that others cannot guess. Clients choose the ids of messages, and a short one may occur in any thread. */
 const isDistinctive = (id: string): boolean => id.length >= leastId && /\d/.test(id)
 
@@ -49,7 +47,7 @@ async function containsMessage(
   project: string,
   thread: string,
 ): Promise<boolean> {
-  for (let page = 0, after = ''; page < comparedPages; page++) {
+  for (let after = ''; ; ) {
     const messages = await messagesOfThread(db, { project, thread, after })
     const last = messages.at(-1)
     if (!last) return false
@@ -59,7 +57,6 @@ async function containsMessage(
     if (found.messages.length > 0 || found.standing.size > 0) return true
     after = last.storedId
   }
-  return false
 }
 
 async function* threadPages(
