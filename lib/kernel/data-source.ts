@@ -21,6 +21,8 @@ export interface ErasedRunMatch {
   end: number
   /** Where it was found, if the text had to be decoded: the number of decoded layers, and offsets in the text without them. */
   view?: { depth: number; start: number; end: number } | undefined
+  /** Only files of the erased sources have this run. It counts only in places that name their projects: elsewhere, others may have the file. */
+  isOfFile?: true
 }
 /**
  * The words that a run erases, as keyed fingerprints. They exist until the last verification, even after the texts are deleted. They can
@@ -34,6 +36,8 @@ export interface ErasedWords {
   namesIn(text: string): ErasedRunMatch[]
   /** Words that may be a name of the erased person and are too uncertain to remove: single words, initials, cases. Only counted. */
   uncertainIn?(text: string): ErasedRunMatch[]
+  /** Whether the runs of the file with this key are among these words, unless others explain them. */
+  hasFile?(key: string): boolean
 }
 
 /** What a text contains of one erasure, as fingerprints. */

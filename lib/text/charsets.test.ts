@@ -63,6 +63,16 @@ const wide = (text: string, order: 'le' | 'be'): Buffer => {
   return order === 'be' ? bytes.swap16() : bytes
 }
 
+/** Texts that have no other encoding here. */
+const inUtf8Only: Record<string, string> = {
+  Vietnamese: 'Khách hàng báo rằng việc giao hàng bị trễ ba ngày và yêu cầu hoàn lại tiền.\n',
+  Hindi: 'ग्राहक ने बताया कि डिलीवरी तीन दिन देर से हुई और उसने पैसे वापस माँगे।\n',
+}
+const inUtf8 = [
+  ...Object.entries(texts).map(([language, [text]]) => [language, text] as const),
+  ...Object.entries(inUtf8Only),
+]
+
 describe('decodedText', () => {
   it.each(
     Object.entries(texts).flatMap(([language, [text, labels]]) =>
@@ -102,5 +112,33 @@ describe('decodedText', () => {
   it('reads UTF-8 with a few damaged bytes as UTF-8', () => {
     const bytes = Buffer.concat([Buffer.from('Größe und Straße, müde Mädchen in Köln. '), Buffer.of(0xff, 0xc3)])
     expect(decodedText(bytes)).toContain('Größe und Straße, müde Mädchen in Köln.')
+  })
+
+  describe.each(inUtf8)('of %s in UTF-8', (_, text) => {
+    const bytes = Buffer.from(text)
+    const latin1 = Buffer.from('Café à Noël\n', 'latin1')
+    it.each(['', 'windows-1252', 'utf-16le'])(
+      'keeps the words around damaged bytes when the client states "%s"',
+      (charset) => {
+        const [sign] = text.match(/[^\0-\x7f]/) ?? []
+        const cut = Buffer.from(text + sign).subarray(0, -1)
+        expect(decodedText(cut, charset).startsWith(text)).toBe(true)
+        for (const other of [Buffer.of(0xff), Buffer.of(0, 0xff), Buffer.of(0xff, 10)]) {
+          expect(decodedText(Buffer.concat([bytes, other]), charset)).toContain(text)
+          expect(decodedText(Buffer.concat([other, bytes]), charset)).toContain(text)
+        }
+      },
+    )
+    it('keeps the words beside a line in another encoding, and reads that line', () => {
+      for (const all of [
+        [bytes, latin1],
+        [latin1, bytes],
+        [bytes, latin1, bytes],
+      ]) {
+        const read = decodedText(Buffer.concat(all))
+        expect(read).toContain(text)
+        expect(read).toContain('Café à Noël')
+      }
+    })
   })
 })

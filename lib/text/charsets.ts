@@ -142,6 +142,64 @@ function sampleOf(bytes: Uint8Array): Uint8Array {
 
 const decoded = (bytes: Uint8Array, label: string): string => new TextDecoder(label, { ignoreBOM: true }).decode(bytes)
 
+/** The length of the character of UTF-8 at a position, if it has several bytes; else 0. */
+function sequenceAt(bytes: Uint8Array, at: number): number {
+  const first = bytes[at] ?? 0
+  const length = first < 0xc2 || first > 0xf4 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4
+  for (let next = 1; next < length; next++) {
+    const byte = bytes[at + next] ?? 0
+    if (byte < 0x80 || byte > 0xbf) return 0
+  }
+  return length > 0 && isUtf8(bytes.subarray(at, at + length)) ? length : 0
+}
+/** How many bytes above 127 belong to characters of UTF-8, and how many do not. */
+function countsOf(line: Uint8Array): { valid: number; invalid: number } {
+  const counts = { valid: 0, invalid: 0 }
+  for (let at = 0; at < line.length; ) {
+    const length = (line[at] ?? 0) < 128 ? 1 : sequenceAt(line, at)
+    if (length > 1) counts.valid += length
+    else if (length === 0) counts.invalid++
+    at += Math.max(1, length)
+  }
+  return counts
+}
+function* linesOf(bytes: Uint8Array): Generator<Uint8Array> {
+  for (let from = 0; from < bytes.length; ) {
+    const newline = bytes.indexOf(10, from)
+    const until = newline === -1 ? bytes.length : newline + 1
+    yield bytes.subarray(from, until)
+    from = until
+  }
+}
+/** In lines of UTF-8 with fewer such bytes, texts of other encodings are valid by chance. */
+const leastValid = 4
+/**
+ * Whether a text that is not valid UTF-8 is UTF-8 nevertheless, with damaged bytes, a cut end or lines of another encoding: texts of other
+ * encodings have few of its sequences.
+ */
+function isMostlyUtf8(bytes: Uint8Array): boolean {
+  let [valid, invalid, inLines] = [0, 0, 0]
+  for (const line of linesOf(bytes)) {
+    const counts = countsOf(line)
+    valid += counts.valid
+    invalid += counts.invalid
+    if (counts.invalid === 0) inLines += counts.valid
+  }
+  return valid > 0 && (valid >= 3 * invalid || (inLines >= leastValid && inLines >= invalid))
+}
+
+/** UTF-8, where whole lines may have another encoding. */
+function decodedLines(bytes: Uint8Array): string {
+  const lines = [...linesOf(bytes)]
+  const isOther = lines.map((line) => {
+    const { valid, invalid } = countsOf(line)
+    return invalid > valid
+  })
+  if (!isOther.includes(true)) return decoded(bytes, 'utf-8')
+  const label = mostPlausible(Buffer.concat(lines.filter((_, at) => isOther[at])))
+  return lines.map((line, at) => decoded(line, isOther[at] ? label : 'utf-8')).join('')
+}
+
 function mostPlausible(bytes: Uint8Array): string {
   const sample = sampleOf(bytes)
   let best: { label: string; score: number } = { label: 'utf-8', score: Number.NEGATIVE_INFINITY }
@@ -184,8 +242,8 @@ function encodingOf(charset: string): string | undefined {
 }
 
 /**
- * The label of the encoding of a text file, for TextDecoder: by its byte order mark; UTF-8 if it is valid, because other texts hardly ever
- * are; then as the client states it (`charset`); else the encoding in which its letters fit together best.
+ * The label of the encoding of a text file, for TextDecoder: by its byte order mark; UTF-8 if it is valid, or mostly, because other texts
+ * hardly ever are; then as the client states it (`charset`); else the encoding in which its letters fit together best.
  */
 export function charsetOf(bytes: Uint8Array, charset = ''): string {
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return 'utf-16le'
@@ -194,6 +252,7 @@ export function charsetOf(bytes: Uint8Array, charset = ''): string {
   // Its bytes are those of ASCII.
   if (stated === 'iso-2022-jp') return stated
   const isValid = isUtf8(bytes)
+  if (!isValid && isMostlyUtf8(bytes)) return 'utf-8'
   const isWide = !isValid || isMostlyWide(bytes.subarray(0, maxSample))
   if (stated?.startsWith('utf-16') && isWide && !decoded(bytes, stated).includes('\ufffd')) return stated
   const wide = isWide ? wideOf(bytes) : undefined
@@ -206,6 +265,7 @@ export function charsetOf(bytes: Uint8Array, charset = ''): string {
 /** The text of a file in any encoding. A byte order mark of UTF-8 remains, as a character. */
 export function decodedText(bytes: Uint8Array, charset?: string): string {
   const label = charsetOf(bytes, charset)
+  if (label === 'utf-8' && !isUtf8(bytes)) return decodedLines(bytes)
   const text = decoded(bytes, label)
   return label.startsWith('utf-16') ? text.replace(/^\ufeff/, '') : text
 }

@@ -6,7 +6,14 @@ import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { testDatabase } from '#lib/testing/database.ts'
 import { drain } from '#lib/testing/jobs.ts'
-import { dataOf, eraseWholeProject, madeConversation, madeMessage, madeProject } from '#lib/testing/projects.ts'
+import {
+  dataOf,
+  eraseWholeProject,
+  madeAttachment,
+  madeConversation,
+  madeMessage,
+  madeProject,
+} from '#lib/testing/projects.ts'
 import { type PythonProgram, pythonProgram } from '#lib/testing/python.ts'
 import { sampled } from '#lib/testing/sampling.ts'
 import { isInstalled } from '#lib/testing/services/installed.ts'
@@ -112,6 +119,21 @@ describe.each(sampled('languages of the long-term store', ['JavaScript', 'Python
         expect(await on().get(['memories', user], 'shared')).toEqual({ theirs, text: theirs, rank: 1.5 })
         expect(await on().get(['memories', user], 'other')).toEqual({ text: 'The doctor told Ida something else.' })
         expect(receipt.derived).toContainEqual(expect.objectContaining({ store: 'checkpoints', cut: 1, deleted: 4 }))
+      })
+
+      test('erasure keeps and counts what only a file of the message says, except in items that name the project', async () => {
+        const word = name()
+        const sentence = sentenceOf(word)
+        const { project, message } = await said(`Please read the attached letter of ${word} before we meet on Friday.`)
+        await madeAttachment(app, message, project.owner, { bytes: sentence })
+        await on().put(['templates', word], 'letter', { text: sentence })
+        await on().put(['memories'], project.id, { text: sentence })
+        const receipt = await receiptOf(await eraseWholeProject(app, message.path, project.owner))
+        expect(await on().get(['templates', word], 'letter')).toEqual({ text: sentence })
+        expect(await on().get(['memories'], project.id)).toBeNull()
+        expect(receipt.not_searched).toEqual([
+          { store: 'checkpoints', what: expect.stringContaining('may belong, to another project'), count: 1 },
+        ])
       })
 
       test('verification finds an item that a background process writes after the rows are deleted', async () => {

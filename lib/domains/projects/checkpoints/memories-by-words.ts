@@ -6,6 +6,7 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import { type Erasers, erasersOf, ownerByIds, ownerByNames, type PlaceOwner } from '../values/place-owners.ts'
 import { generatedIn } from '../values/readable.ts'
 import { valueDecider } from '../values/value-decider.ts'
+import { withoutFileWords } from '../words/fingerprints.ts'
 import { livingAuthors } from '../words/living-authors.ts'
 import type { SoughtByItems } from './items.ts'
 import { anyClaimsAll } from './repository.ts'
@@ -73,7 +74,9 @@ export async function* memoriesWithWords(
     namesIn: (text) => words.flatMap((one) => one.namesIn(text)),
   }
   const matchesIn = (text: string): ErasedRunMatch[] => [...erased.runsIn(text), ...erased.namesIn(text)]
-  const wordDecider = valueDecider(erased, { within, projects: erasers.projects, now, ...(erasedIds && { erasedIds }) })
+  const deciderOf = (some: ErasedWords) =>
+    valueDecider(some, { within, projects: erasers.projects, now, ...(erasedIds && { erasedIds }) })
+  const [ofNamed, ofUnnamed] = [deciderOf(erased), deciderOf(withoutFileWords(erased))]
   const living = livingAuthors({
     within,
     projects: erasers.projects,
@@ -90,13 +93,15 @@ export async function* memoriesWithWords(
     const owner = await within((one) => ownerOf(one, memory, erasers))
     if (owner === 'foreign') return undefined
     const text = memoryText(memory)
+    const wordDecider = owner === 'named' ? ofNamed : ofUnnamed
     const isErased = await wordDecider.hasErasedWords({ form: 'text', text: [memory.namespace, memory.key].join('\n') })
     const decided = isErased
       ? { decision: 'deleted' as const }
       : await wordDecider.decide({ form: 'text', text: memory.value })
     const isIndexed =
       decided.decision === 'untouched' && (await wordDecider.hasErasedWords({ form: 'text', text: memory.indexed }))
-    if (decided.decision === 'retained' || (decided.decision === 'untouched' && !isIndexed)) return undefined
+    if (decided.decision === 'retained' || (decided.decision === 'untouched' && !isIndexed))
+      return owner !== 'named' && matches.some(({ isOfFile }) => isOfFile) ? 'left' : undefined
     if (owner === 'sibling' || (owner === 'ours' && (await explainedElsewhere(text, matches)))) return 'left'
     return { memory, value: decided.decision === 'cut' ? decided.text : null }
   }

@@ -5,7 +5,7 @@ import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import { scopedId, shownId } from '#lib/kernel/scoped-ids.ts'
 import type { CheckpointStore, Remembered, TextSearch } from '#lib/stores/checkpoints/checkpoints.ts'
 import { erasersOf, placeRule } from '../values/place-owners.ts'
-import { Fingerprints } from '../words/fingerprints.ts'
+import { Fingerprints, withoutFileWords } from '../words/fingerprints.ts'
 import { livingAuthors } from '../words/living-authors.ts'
 import { explainedRuns } from '../words/remaining-texts.ts'
 import { existingSources, remainingMessages } from './repository.ts'
@@ -144,8 +144,9 @@ export async function threadWordSearches(
     const isUnowned = thread !== null && owners === undefined
     const keepsDerived = owners?.isDisjointFrom(new Set(own)) === true
     const projects = [...new Set([...own, ...(owners ?? [])])].sort()
-    const key = JSON.stringify([projects, isUnowned ? thread : null])
-    if (!made.has(key)) made.set(key, wordSearch({ words: known, projects, now, within, isUnowned }))
+    const key = JSON.stringify([projects, keepsDerived, isUnowned ? thread : null])
+    const counted = isUnowned || keepsDerived ? known.map(withoutFileWords) : known
+    if (!made.has(key)) made.set(key, wordSearch({ words: counted, projects, now, within, isUnowned }))
     const search = made.get(key)
     return { ...(search && { words: search }), ...(keepsDerived && { keepsDerived }) }
   }

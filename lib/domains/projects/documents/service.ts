@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { limitConcurrency } from '#lib/kernel/concurrency.ts'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
@@ -80,7 +81,7 @@ async function chunksAt(ports: Pick<ProjectPorts, 'objects'>, key: string, chars
   const chunks = await Array.fromAsync(chunksOf(await storedBytes(ports, key)))
   if ((charset === undefined || /^utf-?8$/i.test(charset)) && !chunks.some(isDamaged)) return chunks
   const bytes = Buffer.concat(await Array.fromAsync(await storedBytes(ports, key)))
-  return charsetOf(bytes, charset) === 'utf-8'
+  return charsetOf(bytes, charset) === 'utf-8' && isUtf8(bytes)
     ? chunks
     : Array.fromAsync(chunksOf([Buffer.from(decodedText(bytes, charset))]))
 }

@@ -1,7 +1,7 @@
 import { createClient } from '@redis/client'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
-import type { Person } from '#lib/testing/people.ts'
+import { type Person, signedIn } from '#lib/testing/people.ts'
 import {
   eraseWholeProject,
   type MadeMessage,
@@ -42,7 +42,7 @@ describe.skipIf(!(await isRedisInstalled()))('an erasure of files', () => {
     const started = await startRedis()
     if (!started) throw new Error('redis-server is not installed')
     redis = started
-    test = await testApp({ KP_REDIS_URL: redis.url })
+    test = await testApp({ KP_REDIS_URL: redis.url, KP_POINTER_PREFIXES: 'app:' })
     client = connected()
     client.on('error', () => {})
     await client.connect()
@@ -78,6 +78,12 @@ describe.skipIf(!(await isRedisInstalled()))('an erasure of files', () => {
     ['UTF-16 without a mark', german, Buffer.from(german, 'utf16le'), 'text/csv'],
     ['UTF-16 with a mark', russian, Buffer.from(`\ufeff${russian}`, 'utf16le'), 'text/plain'],
     ['UTF-8', german, Buffer.from(german), 'text/csv'],
+    [
+      'UTF-8 with a line in another encoding',
+      `${russian}\nMüller`,
+      Buffer.concat([Buffer.from(`${russian}\n`), Buffer.from('Müller', 'latin1')]),
+      'text/csv',
+    ],
   ])('deletes a cached value that quotes a document in %s', async (_, text, bytes, type) => {
     const { path, chunks } = await document(bytes, type)
     expect(chunks).toBe(1)
@@ -132,6 +138,36 @@ describe.skipIf(!(await isRedisInstalled()))('an erasure of files', () => {
     await receiptOf(message.path)
     expect(await client.get(summary())).toBe(others)
     expect(await client.get(`${summary()}:2`)).toBeNull()
+  })
+
+  describe('in keys that the organization may claim', () => {
+    const assign = async (namespaces: string[]) => {
+      const admin = await signedIn(test, 'admin')
+      const path = `/api/admin/organisations/${project.owner.organisationId}/namespaces`
+      expect((await test.fetch('PUT', path, { ...admin, body: { namespaces } })).status).toBe(200)
+    }
+    beforeEach(() => assign(['app:']))
+    afterEach(() => assign([]))
+
+    it('keeps where the project is not named what only a file of the erased person says', async () => {
+      await madeAttachment(test, message, author, { bytes: `${others}\n${english}` })
+      await client.set('app:templates:conditions', others)
+      await client.set(`app:${project.id}:conditions`, others)
+      const receiptId = await eraseWholeProject(test, message.path, author)
+      expect(await client.get(`app:${project.id}:conditions`)).toBeNull()
+      expect(await test.app.completeReadings.read({ rests: false })).toBe('completed')
+      expect(await client.get('app:templates:conditions')).toBe(others)
+      const finding = await test.db.prisma.readingFinding.findFirst({ where: { receiptId, left: { gt: 0 } } })
+      expect(finding).toMatchObject({ left: 1, erased: 0 })
+    })
+
+    it('deletes what a message says, also if a file says the same', async () => {
+      const said = await madeMessage(test, await madeConversation(test, project), author, { content: english })
+      await madeAttachment(test, said, author, { bytes: `${others}\n${english}` })
+      await client.set('app:notes:1', quote(english))
+      await receiptOf(said.path)
+      expect(await client.get('app:notes:1')).toBeNull()
+    })
   })
 
   it('states how many files were not compared, by kind', async () => {

@@ -22,7 +22,7 @@ import { writersOf } from '../legal-holds.ts'
 import type { Sources } from '../provenance/sources.ts'
 import { erasersOf, placeRule } from '../values/place-owners.ts'
 import { cutFrom, type DerivedTextDecision } from '../words/derived-text.ts'
-import { Fingerprints, mergeSpans } from '../words/fingerprints.ts'
+import { Fingerprints, mergeSpans, withoutFileWords } from '../words/fingerprints.ts'
 import { SourceWords } from '../words/run-words.ts'
 import { type ErasedGroupPage, eraseInGroup, noResults, noTallies, redactionPolicyOf } from './erase-facts.ts'
 import { erasedTexts } from './erased-texts.ts'
@@ -342,7 +342,7 @@ const graphReader =
     return { next, unread: {} }
   }
 
-/** Cuts erased words from records without a group. Returns how many changed, and the other items. */
+/** Cuts erased words of messages and documents from records without a group. Returns how many changed, and the other items. */
 async function eraseUngrouped(
   graph: GraphStore,
   items: readonly ItemId[],
@@ -351,7 +351,7 @@ async function eraseUngrouped(
   const rest = items.filter((item) => !isUngrouped(item))
   if (rest.length === items.length || words === undefined) return { count: 0, rest }
   const cut = (text: string): string | undefined => {
-    const runs = words.runsIn(text)
+    const runs = withoutFileWords(words).runsIn(text)
     const spans = mergeSpans([...runs, ...words.namesIn(text)])
     return spans.length === 0 ? undefined : (cutFrom(text, spans, runs) ?? '')
   }

@@ -6,7 +6,7 @@ import { editText } from '#lib/text/views.ts'
 import { tokenize } from '#lib/text/words.ts'
 import { coveredRows } from '../legal-holds.ts'
 import { besides, cutFrom, type DerivedTextDecision, decideDerivedText } from '../words/derived-text.ts'
-import { mergeSpans } from '../words/fingerprints.ts'
+import { mergeSpans, withoutFileWords } from '../words/fingerprints.ts'
 import { formsOf, type RemainingTexts, readRemainingTexts } from '../words/remaining-texts.ts'
 import { allOf, TextIndex } from '../words/text-index.ts'
 import { idsInGroup, sourcesOfEpisodes } from './repository.ts'
@@ -167,18 +167,18 @@ export async function episodesOf(
 async function makeErasedTexts(
   group: string,
   scope: ErasureScope,
-  words: ErasedWords,
+  all: ErasedWords,
   first: Transaction,
   now: Date,
 ): Promise<ErasedTexts> {
   const erasedIds = await idsInScope(scope, group, first)
   let remaining: RemainingTexts | undefined
+  const project = await first.project.findUnique({ where: { groupId: group }, select: { id: true } })
   /** The group belongs to no project, so nothing says what other people wrote in it. */
-  let isOfNobody = false
+  const isOfNobody = project === null
+  const words = isOfNobody ? withoutFileWords(all) : all
   const load = async (tx: Transaction): Promise<RemainingTexts> => {
     if (remaining) return remaining
-    const project = await tx.project.findUnique({ where: { groupId: group }, select: { id: true } })
-    isOfNobody = project === null
     remaining = project ? await readRemainingTexts(tx, project.id, words, now, erasedIds) : nothingRemains
     return remaining
   }

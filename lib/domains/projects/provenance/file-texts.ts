@@ -1,11 +1,13 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { ErasedWords } from '#lib/kernel/data-source.ts'
 import { Problem } from '#lib/kernel/problem.ts'
+import { storeRefusalOf } from '#lib/kernel/store-refusal.ts'
 import type { ObjectStore } from '#lib/stores/objects/objects.ts'
 import { fileText, mayBeTextFile } from '#lib/text/file-text.ts'
 import { runWeight, tokenize } from '#lib/text/words.ts'
 import { Fingerprints, mergeSpans } from '../words/fingerprints.ts'
 import { remainingFiles, type StoredFile } from './repository.ts'
+import type { FileWords } from './sources.ts'
 
 /** Maximum size of a file whose words are compared, and of all files of an erasure together. */
 export const maxFile = 2 * 1024 * 1024
@@ -26,40 +28,56 @@ const isComparable = ({ mediaType, bytes }: Omit<StoredFile, 'key'>): boolean =>
 const hasRun = (text: string): boolean => tokenize(text).reduce((sum, { weight }) => sum + weight, 0) >= runWeight
 
 /**
- * Of these files, those whose words an erasure does not compare, by their keys: no text, or too large. `words`: its words, which contain
- * those of the files that were read.
+ * Of these files, those whose words an erasure does not compare, by their keys: no text, not among the words of the run, or unknown. Files
+ * that the plan did not read are read now, to tell short and binary ones from the others. No file is needed: if the store does not answer,
+ * all others count as not compared.
  */
 export async function filesNotCompared(
   read: ReadObject,
   files: readonly StoredFile[],
-  words: Pick<ErasedWords, 'runsIn'>,
+  words: Pick<ErasedWords, 'hasFile'>,
 ): Promise<{ noText: string[]; unread: string[] }> {
   const found: { noText: string[]; unread: string[] } = { noText: [], unread: [] }
+  const textOf = fileTexts(read)
+  let left = maxTogether
+  let isAway = false
   for (const file of files) {
-    if (!mayBeTextFile(file.mediaType)) found.noText.push(file.key)
-    else if (!isComparable(file)) found.unread.push(file.key)
-    else {
-      const one = await read(file.key, maxFile)
-      const text = one?.bytes && fileText(one.bytes, file.mediaType)
-      if (!one?.bytes) found.unread.push(file.key)
-      else if (text === undefined) found.noText.push(file.key)
-      else if (!isAmong(words, text)) found.unread.push(file.key)
+    if (!mayBeTextFile(file.mediaType)) {
+      found.noText.push(file.key)
+      continue
     }
+    if (words.hasFile?.(file.key)) continue
+    const isRead: boolean = !isAway && isComparable(file) && file.bytes <= left
+    if (isRead) left -= file.bytes
+    const text: FileText = isRead ? await textOf(file) : 'unread'
+    isAway ||= text === 'failed'
+    if (text === 'binary') found.noText.push(file.key)
+    else if (typeof text === 'string' || hasRun(text.text)) found.unread.push(file.key)
   }
   return found
 }
-/** Characters of each sample of a file. */
-const sampled = 4_000
-/** Whether the words contain those of a sample of the text, from its beginning or its middle. */
-const isAmong = (words: Pick<ErasedWords, 'runsIn'>, text: string): boolean => {
-  const middle = Math.floor(text.length / 2)
-  const samples = [text.slice(0, sampled), ...(text.length > sampled ? [text.slice(middle, middle + sampled)] : [])]
-  return !samples.some(hasRun) || samples.some((one) => words.runsIn(one).length > 0)
-}
+
+/** What is known of a file. `unread`: the store has it, but does not give it. `failed`: the store does not answer. */
+type FileText = { text: string } | 'binary' | 'missing' | 'unread' | 'failed'
+const fileTexts =
+  (read: ReadObject) =>
+  async (file: StoredFile): Promise<FileText> => {
+    try {
+      const one = await read(file.key, maxFile)
+      if (!one) return 'missing'
+      if (!one.bytes) return 'unread'
+      const text = fileText(one.bytes, file.mediaType)
+      return text === undefined ? 'binary' : { text }
+    } catch (error) {
+      // Whatever is wrong with one file, an erasure does not fail because of it.
+      return storeRefusalOf(error) === undefined && Problem.is(error, 'unavailable') ? 'failed' : 'unread'
+    }
+  }
 
 /** Reads the files of erased sources. Keys are never used twice, so their texts are kept while they are few. */
 export function fileReader(read: ReadObject) {
-  const kept = new Map<string, string | undefined>()
+  const kept = new Map<string, FileText>()
+  const readText = fileTexts(read)
   let size = 0
   let forgetting: NodeJS.Timeout | undefined
   function forgetLater(): void {
@@ -69,61 +87,66 @@ export function fileReader(read: ReadObject) {
       size = 0
     }, keptFor).unref()
   }
-  async function textOf(file: StoredFile): Promise<string | undefined> {
+  const lengthOf = (text: FileText | undefined): number => (typeof text === 'object' ? text.text.length : 0)
+  async function textOf(file: StoredFile): Promise<FileText> {
     forgetLater()
-    if (kept.has(file.key)) return kept.get(file.key)
-    const one = await read(file.key, maxFile)
-    const text = one?.bytes && fileText(one.bytes, file.mediaType)
+    const known = kept.get(file.key)
+    if (known !== undefined) return known
+    const text = await readText(file)
+    if (text === 'failed') return text
     kept.set(file.key, text)
-    size += text?.length ?? 0
+    size += lengthOf(text)
     for (const [key, oldest] of kept) {
       if (size <= maxKept) break
       kept.delete(key)
-      size -= oldest?.length ?? 0
+      size -= lengthOf(oldest)
     }
     return text
   }
 
-  /** The runs of the files of persons that remain in a project; undefined if they are too many to be read. */
+  /** The runs of the files of persons that remain in a project. `unread`: they are too many, or one of them cannot be read. */
   async function livingWords(
     tx: Transaction,
     project: string,
     { erased, now }: { erased: ReadonlySet<string>; now: Date },
-  ): Promise<Fingerprints | undefined> {
+  ): Promise<Fingerprints | 'unread' | 'failed'> {
     const rows = await remainingFiles(tx, { project, now, max: maxLiving + erased.size + 1 })
     const files = rows.flatMap(({ source, file }) => (erased.has(source) || !isComparable(file) ? [] : [file]))
-    if (files.length > maxLiving || files.reduce((sum, { bytes }) => sum + bytes, 0) > maxTogether) return undefined
+    if (files.length > maxLiving || files.reduce((sum, { bytes }) => sum + bytes, 0) > maxTogether) return 'unread'
     const words = new Fingerprints()
-    for (const file of files) words.add((await textOf(file)) ?? '')
+    for (const file of files) {
+      const text = await textOf(file)
+      if (text === 'unread' || text === 'failed') return text
+      if (typeof text === 'object') words.add(text.text)
+    }
     return words
   }
 
   /** Returns a reader for one pass over the sources of an erasure, in their order. `erasedIds`: the ids of all of them. */
   return (tx: Transaction, now: Date, erasedIds: () => Promise<ReadonlySet<string>>) => {
-    const living = new Map<string, Fingerprints | undefined>()
+    const living = new Map<string, Fingerprints | 'unread' | 'failed'>()
     let left = maxTogether
+    /** Each further request would wait for the store again. */
+    let isAway = false
     /**
      * The texts of a source's files, without what the files of other people in the project also say: those may be a form, or the
-     * conditions of a contract. None if the store does not answer: the receipt counts what was not compared.
+     * conditions of a contract. Files that are not returned are not compared, and the receipt counts them.
      */
-    return async (project: string, files: readonly StoredFile[]): Promise<string[]> => {
-      const texts: string[] = []
+    return async (project: string, files: readonly StoredFile[]): Promise<FileWords[]> => {
+      const found: FileWords[] = []
       for (const file of files) {
-        if (!isComparable(file) || file.bytes > left) continue
+        if (isAway || !isComparable(file) || file.bytes > left) continue
         left -= file.bytes
-        try {
-          const text = await textOf(file)
-          if (text === undefined || !hasRun(text)) continue
-          if (!living.has(project))
-            living.set(project, await livingWords(tx, project, { erased: await erasedIds(), now }))
-          const others = living.get(project)
-          if (others) texts.push(...without(text, others))
-        } catch (error) {
-          if (!Problem.is(error, 'unavailable')) throw error
-          return texts
-        }
+        const read = await textOf(file)
+        isAway = read === 'failed'
+        if (typeof read === 'string' || !hasRun(read.text)) continue
+        if (!living.has(project))
+          living.set(project, await livingWords(tx, project, { erased: await erasedIds(), now }))
+        const others = living.get(project)
+        isAway = others === 'failed'
+        if (others instanceof Fingerprints) found.push({ key: file.key, parts: without(read.text, others) })
       }
-      return texts
+      return found
     }
   }
 }

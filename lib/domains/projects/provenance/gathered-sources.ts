@@ -7,7 +7,7 @@ import { wholeConversations, wholeProjects } from '../rows/repository.ts'
 import type { fileReader } from './file-texts.ts'
 import { isBorneByParticipant } from './participant-names.ts'
 import { heldSources, idsAtOnce, sourceIdsAfter, sourcesById } from './repository.ts'
-import type { PersonNames, Source, Sources, WholeContainer } from './sources.ts'
+import type { FileWords, PersonNames, Source, Sources, WholeContainer } from './sources.ts'
 
 /** Maximum sources per batch, maximum bytes of their texts (a single larger source is allowed). */
 const batchSize = 500
@@ -30,7 +30,7 @@ function* together(rows: readonly { id: string; weight: number }[]): Generator<s
 }
 
 type SourceRow = Awaited<ReturnType<typeof sourcesById>>[number]
-const sourceOf = (kind: Source['kind'], row: SourceRow, files: string[]): Source => ({
+const sourceOf = (kind: Source['kind'], row: SourceRow, files: FileWords[]): Source => ({
   kind,
   id: row.id,
   project: row.project,
@@ -65,7 +65,7 @@ async function* idPages(
   }
 }
 
-type TextsOfFiles = (project: string, files: SourceRow['files']) => Promise<string[]>
+type TextsOfFiles = (project: string, files: SourceRow['files']) => Promise<FileWords[]>
 async function* batches(
   table: AuthoredTable,
   scope: ErasureScope,

@@ -31,9 +31,14 @@ export interface Source {
   texts: string[]
   /** Object keys of its bytes or of its attachments. */
   objects: string[]
-  /** What else its files say: attachments, and documents of which the database has no text. Without what files of others also say. */
-  files: string[]
+  /** Its files whose words are compared: attachments, and documents of which the database has no text. */
+  files: FileWords[]
   pointers: StoredPointer[]
+}
+/** The parts of a file's text, without what files of others also say. */
+export interface FileWords {
+  key: string
+  parts: string[]
 }
 /** A project or conversations that are erased completely, with all their contents. */
 export interface WholeContainer {

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import type { ErasedWords } from '#lib/kernel/data-source.ts'
 import { crossesBorder, isScattered } from '#lib/text/borders.ts'
 import type { FoundSpan } from '#lib/text/layer.ts'
 import { alwaysCapital, familyLabels, givenLabels, labelWords } from '#lib/text/name-data.ts'
@@ -24,6 +25,8 @@ type TextSpan = FoundSpan
 /** The position of a run of an erased text in another text, with its fingerprint. */
 interface FingerprintMatch extends TextSpan {
   run: number
+  /** Only files of the erased sources have this run. */
+  isOfFile?: true
 }
 
 /** A name in a form of a text. */
@@ -96,6 +99,12 @@ export class Fingerprints {
   readonly #isFormer: boolean
   #sorted = new Float64Array()
   #added: number[] = []
+  /**
+   * Runs that only files have, and the marks of these files. They are stored as negative numbers, which versions that do not distinguish
+   * them never find.
+   */
+  #ofFiles = new Float64Array()
+  #addedOfFiles: number[] = []
   /** Whole texts that are shorter than a run. */
   readonly #short: Short = new Map()
   readonly #names: Short = new Map()
@@ -127,7 +136,7 @@ export class Fingerprints {
   /** Whether a run or a name has this fingerprint. */
   has(run: number): boolean {
     this.#settle()
-    if (has(this.#sorted, run) || this.#numbers.has(run)) return true
+    if (has(this.#sorted, run) || has(this.#ofFiles, run) || this.#numbers.has(run)) return true
     const sets = [this.#short, this.#names, this.#capitalized]
     return sets.some((set) => [...set.values()].some((runs) => runs.has(run)))
   }
@@ -156,14 +165,8 @@ export class Fingerprints {
         for (const [length, runs] of from) for (const run of runs) addTo(to, length, run)
       for (const run of one.#numbers) made.#numbers.add(run)
     }
-    const sorted = new Float64Array(all.reduce((sum, one) => sum + one.#sorted.length, 0))
-    let at = 0
-    for (const one of all) {
-      sorted.set(one.#sorted, at)
-      at += one.#sorted.length
-    }
-    sorted.sort()
-    made.#sorted = sorted.filter((run, n) => n === 0 || run !== sorted[n - 1])
+    made.#sorted = union(all.map((one) => one.#sorted))
+    made.#ofFiles = union(all.map((one) => one.#ofFiles)).filter((run) => !has(made.#sorted, run))
     return made
   }
 
@@ -172,6 +175,8 @@ export class Fingerprints {
     return (
       this.#sorted.length +
         this.#added.length +
+        this.#ofFiles.length +
+        this.#addedOfFiles.length +
         this.#short.size +
         size +
         this.#capitalized.size +
@@ -199,6 +204,28 @@ export class Fingerprints {
       }
       this.#added.push(this.#hash(tokens, from, end))
     }
+  }
+  /**
+   * Adds the runs of a file, and that its words are compared. `parts`: its text, without what others explain. Shorter texts count only if
+   * people wrote them as a message.
+   */
+  addFile(key: string, parts: readonly string[]): void {
+    this.#textFilter = undefined
+    this.#addedOfFiles.push(this.#hashOf([fileMark(key)]))
+    for (const part of parts)
+      for (const text of this.#isFormer ? [part] : spokenTexts(part)) {
+        const tokens = this.#tokens(text)
+        for (let from = 0; from < tokens.length; from++) {
+          const end = endOfRun(tokens, from)
+          if (end === undefined) break
+          this.#addedOfFiles.push(this.#hash(tokens, from, end))
+        }
+      }
+  }
+  /** Whether {@link addFile} added the words of this file. */
+  hasFile(key: string): boolean {
+    this.#settle()
+    return has(this.#ofFiles, this.#hashOf([fileMark(key)]))
   }
 
   /** Adds a name, an email address or a telephone number of an erased person, of any length, in every form that is certain. */
@@ -242,18 +269,18 @@ export class Fingerprints {
    */
   runsIn(text: string): FingerprintMatch[] {
     this.#settle()
-    if (this.#sorted.length + this.#short.size === 0) return []
+    if (this.#sorted.length + this.#ofFiles.length + this.#short.size === 0) return []
     return distinct(
       text,
       searchViews(text, (view) => (this.#isFormer ? this.#formerRuns(view) : this.#runsOf(view))),
     )
   }
   #runsOf(text: string): FingerprintMatch[] {
-    this.#textFilter ??= new RunFilter(this.#seeds, this.#sorted, this.#short)
+    this.#textFilter ??= new RunFilter(this.#seeds, this.#allRuns(), this.#short)
     const isStored = (start: number, end: number) => {
       const tokens = tokenize(text.slice(start, end))
       const run = this.#hash(tokens, 0, tokens.length)
-      return has(this.#sorted, run) || this.#short.get(tokens.length)?.has(run) === true
+      return this.#hasRun(run) || this.#short.get(tokens.length)?.has(run) === true
     }
     return this.#textFilter.some(text, isStored) ? this.#everyRun(tokenize(text)) : []
   }
@@ -263,12 +290,20 @@ export class Fingerprints {
   #everyRun(tokens: readonly WordToken[]): FingerprintMatch[] {
     const found: FingerprintMatch[] = []
     for (let from = 0; from < tokens.length; from++) {
-      const end = this.#sorted.length === 0 ? undefined : endOfRun(tokens, from)
-      if (end !== undefined) this.#note(found, tokens, from, end, (run) => has(this.#sorted, run))
+      const isNone = this.#sorted.length + this.#ofFiles.length === 0
+      const end = isNone ? undefined : endOfRun(tokens, from)
+      if (end !== undefined) this.#note(found, tokens, from, end, (run) => this.#hasRun(run))
       for (const [length, runs] of this.#short)
         if (from + length <= tokens.length) this.#note(found, tokens, from, from + length, (run) => runs.has(run))
     }
     return found
+  }
+
+  #hasRun(run: number): boolean {
+    return has(this.#sorted, run) || has(this.#ofFiles, run)
+  }
+  #allRuns(): Float64Array {
+    return this.#ofFiles.length === 0 ? this.#sorted : union([this.#sorted, this.#ofFiles])
   }
 
   /** Names, email addresses and telephone numbers of the erased person in a text, in any usual form and encoding. */
@@ -516,10 +551,12 @@ export class Fingerprints {
       ? [flat(this.#short), flat(this.#names)]
       : [flat(this.#short), flat(this.#names), flat(this.#capitalized), flat(this.#uncertain), [...this.#numbers]]
     const numbers = Float64Array.from([...lists.map(({ length }) => length), ...lists.flat()])
+    const ofFiles = this.#ofFiles.map((run) => -run).reverse()
     return Buffer.concat([
       Buffer.from(this.#isFormer ? [] : [currentVersion]),
       this.#key,
       Buffer.from(numbers.buffer, numbers.byteOffset, numbers.byteLength),
+      Buffer.from(ofFiles.buffer, ofFiles.byteOffset, ofFiles.byteLength),
       Buffer.from(this.#sorted.buffer, this.#sorted.byteOffset, this.#sorted.byteLength),
     ])
   }
@@ -543,7 +580,14 @@ export class Fingerprints {
       for (; at < until; at += 2) addTo(set, numbers[at] ?? 0, numbers[at + 1] ?? 0)
     })
     if (!isFormer) for (const until = at + (numbers[4] ?? 0); at < until; at++) found.#numbers.add(numbers[at] ?? 0)
-    found.#sorted = numbers.slice(at)
+    const runs = numbers.slice(at)
+    const first = runs.findIndex((run) => run >= 0)
+    const negative = first === -1 ? runs.length : first
+    found.#sorted = runs.slice(negative)
+    found.#ofFiles = runs
+      .slice(0, negative)
+      .reverse()
+      .map((run) => -run)
     return found
   }
 
@@ -559,17 +603,18 @@ export class Fingerprints {
     isKnown: (run: number) => boolean,
   ) {
     const run = this.#hash(tokens, from, end)
-    if (isKnown(run)) found.push({ run, start: tokens[from]?.start ?? 0, end: tokens[end - 1]?.end ?? 0 })
+    if (!isKnown(run)) return
+    const isOfFile = has(this.#ofFiles, run) && ({ isOfFile: true } as const)
+    found.push({ run, start: tokens[from]?.start ?? 0, end: tokens[end - 1]?.end ?? 0, ...isOfFile })
   }
 
   #settle(): void {
-    if (this.#added.length === 0) return
-    const all = new Float64Array(this.#sorted.length + this.#added.length)
-    all.set(this.#sorted)
-    all.set(this.#added, this.#sorted.length)
-    all.sort()
-    this.#sorted = all.filter((run, at) => at === 0 || run !== all[at - 1])
+    if (this.#added.length + this.#addedOfFiles.length === 0) return
+    this.#sorted = union([this.#sorted, this.#added])
+    // What a message also says is not only in files.
+    this.#ofFiles = union([this.#ofFiles, this.#addedOfFiles]).filter((run) => !has(this.#sorted, run))
     this.#added = []
+    this.#addedOfFiles = []
     this.#textFilter = undefined
   }
 
@@ -650,6 +695,16 @@ function leavesRecord(text: string): boolean {
   return false
 }
 
+/** The words of erased texts without those that only files have. */
+export const withoutFileWords = (words: ErasedWords): ErasedWords => ({
+  isEmpty: words.isEmpty,
+  runsIn: (text) => words.runsIn(text).filter(({ isOfFile }) => !isOfFile),
+  namesIn: (text) => words.namesIn(text),
+  uncertainIn: (text) => words.uncertainIn?.(text) ?? [],
+})
+
+/** No word of a text contains a space. */
+const fileMark = (key: string): string => `file ${key}`
 const numberWord = (digits: string): string => `#${digits}`
 const range = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, at) => from + at)
 
@@ -682,6 +737,18 @@ const fingerprintOf = (high: number, low: number): number => (high >>> 11) * 2 *
 function addTo(sets: Short, length: number, run: number): void {
   const set = sets.get(length) ?? new Set()
   sets.set(length, set.add(run))
+}
+
+/** All numbers once, sorted. */
+function union(all: readonly ArrayLike<number>[]): Float64Array<ArrayBuffer> {
+  const numbers = new Float64Array(all.reduce((sum, { length }) => sum + length, 0))
+  let at = 0
+  for (const some of all) {
+    numbers.set(some, at)
+    at += some.length
+  }
+  numbers.sort()
+  return numbers.filter((one, n) => n === 0 || one !== numbers[n - 1])
 }
 
 function has(sorted: Float64Array, run: number): boolean {

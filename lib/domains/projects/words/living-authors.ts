@@ -94,7 +94,10 @@ export interface LivingAuthorsOptions {
  * owner is not erased because the erased person wrote an equal sentence. Queries only for words that matched.
  */
 export interface LivingAuthors {
-  /** Of these matches in a text, the runs that such an author also wrote. */
+  /**
+   * Of these matches in a text, the runs that such an author also wrote, and those that only files have: their copies in other projects are
+   * not read, and an application has files that nobody sent.
+   */
   explained(text: string, matches: readonly ErasedRunMatch[]): Promise<Set<number>>
   /** Whether such an author wrote six consecutive words of a text. */
   haveWritten(text: string): Promise<boolean>
@@ -130,7 +133,8 @@ export function livingAuthors({ within, projects, now, erasedIds, runsIn }: Livi
     }
   }
   return {
-    async explained(text, matches) {
+    async explained(text, given) {
+      const [ofFiles, matches] = [given.filter(({ isOfFile }) => isOfFile), given.filter(({ isOfFile }) => !isOfFile)]
       const unknown = matches.filter(({ run }) => !known.has(run))
       const spans = mergeSpans(unknown)
       if (spans.length > 0) {
@@ -145,7 +149,7 @@ export function livingAuthors({ within, projects, now, erasedIds, runsIn }: Livi
         await read(rest.map((one) => ({ text: decodedPart(text, one), runs: [one.run] })))
         for (const { run } of unknown) if (!known.has(run)) known.set(run, false)
       }
-      return new Set(matches.flatMap(({ run }) => (known.get(run) ? [run] : [])))
+      return new Set([...ofFiles.map(({ run }) => run), ...matches.flatMap(({ run }) => (known.get(run) ? [run] : []))])
     },
     async haveWritten(text) {
       const runs = runTexts(text)

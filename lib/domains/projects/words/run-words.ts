@@ -171,7 +171,7 @@ export class SourceWords {
   add(source: Source): void {
     this.#consecutive.add(source)
     for (const text of source.texts) this.#words.add(text)
-    for (const text of source.files) this.#words.add(text)
+    for (const { key, parts } of source.files) this.#words.addFile(key, parts)
   }
 
   /** Call it after the last source: it adds the runs across consecutive messages. */
