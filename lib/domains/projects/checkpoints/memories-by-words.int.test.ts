@@ -174,6 +174,8 @@ describe.each(sampled('languages of the long-term store', ['JavaScript', 'Python
         const word = name()
         const sentence = sentenceOf(word)
         const { project, message } = await said(sentence)
+        // The only organization with people may claim everything.
+        await madeProject(app)
         await claimsOnly(project.owner.organisationId, [`team-${word}`])
         await on().put(['memories', word], 'nobody', { text: sentence })
         await on().put(['memories', `team-${word}-x`], 'near', { text: sentence })

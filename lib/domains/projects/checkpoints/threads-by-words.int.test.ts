@@ -155,6 +155,8 @@ describe('an erasure of a message', () => {
 
   it('leaves threads of nobody that the organization may not claim, also with an id of the message in them', async () => {
     const said = await say()
+    // The only organization with people may claim everything.
+    await madeProject(test)
     const { organisationId } = said.project.owner
     await test.db.prisma.organisation.update({ where: { id: organisationId }, data: { storeNamespaces: ['acme-'] } })
     const message = said.path.split('/').at(-1) ?? ''
