@@ -11,6 +11,7 @@ import {
   type MadeMessage,
   type MadeProject,
   madeConversation,
+  madeMember,
   madeMessage,
   madeProject,
   reported,
@@ -144,6 +145,63 @@ describe.skipIf(!(await isRedisInstalled()))('an erased id in cache entries of o
     const { residue, owned } = await erase()
     expect(await values()).toEqual({ [shared]: `with ${message.id}` })
     expect([owned, await residue()]).toEqual([1, 0])
+  })
+
+  /** A message of a participant with this external id, which any member can choose. */
+  const saidBy = async (within: MadeProject, externalId: string) =>
+    madeMessage(test, await madeConversation(test, within), within.agent, {
+      content: 'The heating has been cold since Monday.',
+      author: { external_id: externalId, name: 'Jan Wolters' },
+    })
+
+  it('erases in keys of the project and of its people, whichever external ids other projects choose', async () => {
+    const sibling = await madeProject(test, { owner: project.owner })
+    await claimsOnly(project.owner.organisationId, ['*'])
+    for (const one of [project, sibling]) await saidBy(one, '42')
+    for (const externalId of ['answers', 'history', 'session-2024']) await saidBy(theirs, externalId)
+    const own = {
+      'history:42': `as ${message.id} said`,
+      'app:answers:1': `as ${message.id} said`,
+      [`app:answers:${message.id}`]: 'The rent is late.',
+      [`history:42:${message.id}`]: 'The rent is late.',
+      [`session-2024:${message.id}`]: 'The rent is late.',
+      [`${project.id}:answers:9`]: `as ${message.id} said`,
+    }
+    const store = async () => {
+      for (const [key, value] of Object.entries(own)) await client.set(key, value)
+    }
+    await store()
+    // A person of another organization whose external id cannot be a word.
+    const foreign = { 'notes:session-2024': `as ${message.id} said` }
+    await client.set('notes:session-2024', foreign['notes:session-2024'])
+    const { all, owned, residue } = await erase()
+    expect([await values(), owned, await residue()]).toEqual([foreign, 1, 0])
+    // Verification finds what is written again, also after the rows are deleted.
+    await eraseWholeProject(test, message.path, project.owner)
+    await store()
+    expect(await source().residue(nobody, all, test.clock.now())).toBe(Object.keys(own).length)
+  })
+
+  it.each([
+    ['the message', () => scope],
+    ['its author', (): ErasureScope => ({ subject: { account: project.owner.accountId, agents: [] } })],
+  ])('erases %s also in keys that name another account, if the organization may claim them', async (_, scopeOf) => {
+    const { accountId } = await madeMember(test, project)
+    const entries = {
+      [`session:${accountId}`]: `as ${message.id} said`,
+      [`${project.id}:session:${accountId}`]: `as ${message.id} said`,
+      [`session:${project.owner.accountId}`]: `as ${message.id} said`,
+    }
+    for (const [key, value] of Object.entries(entries)) await client.set(key, value)
+    scope = scopeOf()
+    await erase()
+    const isPerson = 'subject' in scope
+    expect(Object.keys(await values()).sort()).toEqual(
+      [`session:${accountId}`, ...(isPerson ? [] : [`session:${project.owner.accountId}`])].sort(),
+    )
+    await claimsOnly(project.owner.organisationId, ['*'])
+    const { residue } = await erase()
+    expect([await values(), await residue()]).toEqual([{}, 0])
   })
 
   it('an erasure ends and its receipt counts the entries, although an application writes them again', async () => {
