@@ -63,6 +63,11 @@ export interface ErasureOptions {
   /** The projects of the erased words. The items of a page may not name them, and the rows that do may no longer exist. */
   projects?: readonly string[]
   /**
+   * In a repeated round, all items of the step: the rows that tell whose a place is may no longer exist, and the items of a page do not have
+   * all ids, projects and organizations.
+   */
+  all?: readonly ItemId[]
+  /**
    * None of its items existed at planning, so missing items are not counted. On all other pages every item counts, because a crash may
    * have occurred between two commits.
    */

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { isDistinctiveText } from '#lib/stores/checkpoints/search-strings.ts'
+import { onlyClaimant } from './checkpoints/repository.ts'
 import { keySpaceClaimants } from './repository.ts'
 import type { OwnershipReader } from './values/readable.ts'
 
@@ -16,6 +17,8 @@ export interface KeySpace {
   claimants: readonly Claimant[]
   /** Prefixes that an admin assigned to other organizations. */
   others: readonly string[]
+  /** Without known claimants: whether one organization alone may claim every id, which must be theirs. */
+  isOfOne?: boolean
 }
 /**
  * The key space of the organizations of these projects. `recorded`: their organizations when an erasure was planned, because rows of
@@ -29,9 +32,11 @@ export async function keySpaceOf(
   const rows = await keySpaceClaimants(tx, { ids: recorded.map(({ id }) => id), projects: [...projects] })
   const own = rows.filter(({ is_own }) => is_own).map(({ id, namespaces, isAny }) => ({ id, namespaces, isAny }))
   const ended = recorded.filter(({ id }) => !own.some((one) => one.id === id))
+  const claimants = [...own, ...ended]
   return {
     prefixes,
-    claimants: [...own, ...ended],
+    claimants,
+    ...(claimants.length === 0 && { isOfOne: (await onlyClaimant(tx, {})).length > 0 }),
     others: rows.filter(({ is_own }) => !is_own).flatMap(({ namespaces }) => namespaces),
   }
 }
@@ -63,12 +68,12 @@ export const isInKeySpace = (space: KeySpace, key: string): boolean =>
 
 /**
  * Whether the organizations may claim a key by the same rules, below any prefix. If no organization is known, because an older plan recorded
- * none, it is a key that no other organization claims.
+ * none, it is a key that no organization claims, if only one could.
  */
 function mayClaim(space: KeySpace, key: string): boolean {
   const claim = claimOf(space, key)
   if (claim !== undefined) return claim === 'own'
-  return space.claimants.length === 0 || space.claimants.some(({ isAny }) => isAny)
+  return space.claimants.length === 0 ? space.isOfOne === true : space.claimants.some(({ isAny }) => isAny)
 }
 
 /** The organizations of a key space as values of `within` items of a plan. */

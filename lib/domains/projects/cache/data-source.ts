@@ -511,7 +511,7 @@ async function eraseEntries(
   await requireConnectedStores(ports.whatIsMissing, tx)
   const kinds = itemsByKind(items)
   const now = options?.now ?? new Date()
-  const { anchors, recorded } = splitWithin(kinds.within)
+  const { anchors, recorded } = splitWithin([...kinds.within, ...itemsByKind(options?.all ?? []).within])
   const terms = await termsWith(ports, scope, [...anchors, ...(options?.projects ?? [])], tx, now)
   const { projects, sources } = terms
   const isThere = sources.size > 0

@@ -5,6 +5,7 @@ import { type DataSource, erasedOf } from '#lib/kernel/data-source.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { drain } from '#lib/testing/jobs.ts'
 import {
   dataOf,
   eraseWholeProject,
@@ -180,6 +181,37 @@ describe.skipIf(!(await isRedisInstalled()))('an erased id in cache entries of o
     await eraseWholeProject(test, message.path, project.owner)
     await store()
     expect(await source().residue(nobody, all, test.clock.now())).toBe(Object.keys(own).length)
+  })
+
+  it('repeats an erasure for the organizations of all its pages, after the rows are deleted', async () => {
+    await claimsOnly(project.owner.organisationId, ['acme-'])
+    scope = { part: { kind: 'project', id: project.id, project: project.id, conversation: null } }
+    const { all } = await erase()
+    await dataOf(test, 'POST', `${project.path}/close`, project.owner, { body: {} })
+    test.clock.advance(31 * 24 * 3_600_000)
+    await test.app.jobs.find(({ name }) => name === 'projects.close')?.execute(test.app.pipeline, {})
+    await drain(test)
+    const planted = { 'tenant-b:tickets': `Please see ${message.id}.` }
+    await client.set('tenant-b:tickets', planted['tenant-b:tickets'])
+    await client.set('acme-session', `As ${message.id} said, the rent is late.`)
+    const residue = async () => source().residue(nobody, all, test.clock.now())
+    expect(await residue()).toBe(1)
+    // The organization is recorded on another page.
+    const page = all.filter((item) => item.startsWith('about:'))
+    const repeat = async (given: readonly string[]) =>
+      test.db.transaction((tx) =>
+        source().erase(nobody, page, tx, {
+          key: `${newId('run')}:cache.entries:1:p`,
+          redacts: false,
+          round: 1,
+          all: given,
+          now: test.clock.now(),
+        }),
+      )
+    await repeat([])
+    expect(Object.keys(await values()).sort()).toEqual(['acme-session', 'tenant-b:tickets'])
+    await repeat(all)
+    expect([await values(), await residue()]).toEqual([planted, 0])
   })
 
   it.each([
