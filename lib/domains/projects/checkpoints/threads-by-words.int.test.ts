@@ -193,6 +193,23 @@ describe('an erasure of a message', () => {
     await test.db.prisma.organisation.update({ where: { id: organisationId }, data: { storeNamespaces: ['*'] } })
   })
 
+  it('a complete reading knows a thread by the id of the erased conversation, on an installation with several organizations', async () => {
+    const said = await say()
+    const other = await say()
+    for (const { project } of [said, other])
+      await test.db.prisma.organisation.update({
+        where: { id: project.owner.organisationId },
+        data: { storeNamespaces: [] },
+      })
+    await eraseWholeProject(test, said.conversation.path, said.project.owner)
+    // Its default name, and the id of a conversation that was not erased with it.
+    const [own, theirs] = [said.conversation.id, `copy:${other.conversation.id}`]
+    for (const thread of [own, theirs]) await write(thread, [new HumanMessage(said.text)])
+    expect(await test.app.completeReadings.read({ rests: false })).toBe('completed')
+    expect(hasWords(await dumpOf(own), said.text)).toBe(false)
+    expect(hasWords(await dumpOf(theirs), said.text)).toBe(true)
+  })
+
   it('finds a late write in such a thread at the second search', async () => {
     const said = await say()
     await erase(said)
