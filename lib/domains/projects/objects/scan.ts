@@ -213,7 +213,8 @@ export function objectDecider(
         texts.set(text, rest)
       }
       if (newest.bytes === undefined) {
-        if (naming) return deleted
+        // A key may be disabled for a while, and the object may also have words of living authors.
+        if (naming && !(newest.isRefused && naming.remaining.length > 0)) return deleted
         await count(unreadReasonOf(newest), key)
         return undefined
       }
