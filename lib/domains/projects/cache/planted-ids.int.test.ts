@@ -183,6 +183,35 @@ describe.skipIf(!(await isRedisInstalled()))('an erased id in cache entries of o
     expect(await source().residue(nobody, all, test.clock.now())).toBe(Object.keys(own).length)
   })
 
+  it('finds a key with the external id of the erased person again, after the row of the person is deleted', async () => {
+    await claimsOnly(project.owner.organisationId, [])
+    const said = await saidBy(project, '42')
+    const where = { projectId: project.id, externalId: '42' }
+    const { id: participant } = await test.db.prisma.projectParticipant.findFirstOrThrow({ where })
+    scope = { subject: { account: null, agents: [], participants: [participant] } }
+    const entries = { 'history:42': `as ${said.id} said`, 'history:43': `as ${said.id} said` }
+    const store = async () => {
+      for (const [key, value] of Object.entries(entries)) await client.set(key, value)
+    }
+    await store()
+    const { all, residue } = await erase()
+    expect([Object.keys(await values()), await residue()]).toEqual([['history:43'], 0])
+    expect(JSON.stringify(all)).not.toContain('"alias:42"')
+    await test.db.prisma.message.delete({ where: { id: said.id } })
+    await test.db.prisma.projectParticipant.delete({ where: { id: participant } })
+    await store()
+    expect(await residue(nobody)).toBe(1)
+    await test.db.transaction((tx) =>
+      source().erase(nobody, all, tx, {
+        key: `${newId('run')}:cache.entries:1:p`,
+        redacts: false,
+        round: 1,
+        now: test.clock.now(),
+      }),
+    )
+    expect([Object.keys(await values()), await residue(nobody)]).toEqual([['history:43'], 0])
+  })
+
   it('repeats an erasure for the organizations of all its pages, after the rows are deleted', async () => {
     await claimsOnly(project.owner.organisationId, ['acme-'])
     scope = { part: { kind: 'project', id: project.id, project: project.id, conversation: null } }

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import { createHash } from 'node:crypto'
 import { gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { isDistinctiveText, isGenerated } from '#lib/stores/checkpoints/search-strings.ts'
@@ -100,7 +101,12 @@ interface OwnershipOptions {
   erased: ReadonlySet<string>
   /** Whether a person is erased, not a part of a project. Then another person's id names another author. */
   isPerson: boolean
+  /** Hashes of external ids of the erased person, whose rows may no longer exist. */
+  aliases?: ReadonlySet<string>
 }
+/** Hash of an external id, because it may be personal data. */
+export const aliasOf = (externalId: string): string =>
+  createHash('sha256').update(externalId).digest('base64url').slice(0, 22)
 
 /** What the name of a place names: a project, a person, or what belongs to them. */
 export interface NamedOwner {
@@ -131,13 +137,22 @@ const kinds: Record<string, NamedOwner['kind']> = {
 }
 
 /** Reads the ownership of places by their names. */
-export function ownershipReader({ within, projects, erased, isPerson }: OwnershipOptions): OwnershipReader {
+export function ownershipReader({ within, projects, erased, isPerson, aliases }: OwnershipOptions): OwnershipReader {
   async function ownersIn(name: string): Promise<NamedOwner[]> {
     const names = namesIn(name)
     const generated = generatedIn(name)
     const ids = [...new Set([...generated, ...names.filter(isDistinctiveText)])].slice(0, maxIds)
     const rows = await within((tx) => ownersNamed(tx, { ids, names: [...new Set(names)].slice(0, maxIds) }))
-    return rows.map(({ kind, id, project, author, organisation, external_id }) => ({
+    const isErased = aliases !== undefined && aliases.size > 0 && names.some((one) => aliases.has(aliasOf(one)))
+    const person = {
+      kind: 'participant' as const,
+      isById: false,
+      isElsewhere: false,
+      organisation: null,
+      externalId: null,
+    }
+    const recorded: NamedOwner[] = isErased ? [{ ...person, isOwn: true }] : []
+    const named = rows.map(({ kind, id, project, author, organisation, external_id }) => ({
       kind: kinds[kind] ?? 'place',
       isById: generated.includes(id),
       isOwn:
@@ -146,6 +161,7 @@ export function ownershipReader({ within, projects, erased, isPerson }: Ownershi
       organisation,
       externalId: external_id,
     }))
+    return [...named, ...recorded]
   }
   async function ownershipOf(name: string): Promise<Ownership> {
     const owners = await ownersIn(name)
