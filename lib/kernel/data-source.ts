@@ -67,6 +67,11 @@ export interface ErasureOptions {
   /** The projects of the erased words. The items of a page may not name them, and the rows that do may no longer exist. */
   projects?: readonly string[]
   /**
+   * In a repeated round, all items of the step: the rows that tell whose a place is may no longer exist, and the items of a page do not have
+   * all ids, projects and organizations.
+   */
+  all?: readonly ItemId[]
+  /**
    * None of its items existed at planning, so missing items are not counted. On all other pages every item counts, because a crash may
    * have occurred between two commits.
    */
@@ -128,6 +133,7 @@ export interface Decisions {
 }
 
 /** A place that a complete reading has read: a thread, an item, a key, an object, a node. */
+type ErasedAmong = (ids: readonly string[]) => Promise<string[]>
 export interface ReadPlace {
   /** Identifies the place for counts and for an admin. A hash where the name may contain personal data. */
   id: string
@@ -140,8 +146,11 @@ export interface ReadPlace {
    * its texts change without a time.
    */
   lastWrittenAt?(): Promise<Date | null | undefined>
-  /** The items by which the data source erases words of these projects in the place; none if the place belongs to others. */
-  itemsOf(projects: readonly string[], tx: Transaction): Promise<ItemId[]>
+  /**
+   * The items by which the data source erases words of these projects in the place; none if the place belongs to others. `erasedAmong`
+   * returns those of some ids that the erasure deleted, because no row names their places any more.
+   */
+  itemsOf(projects: readonly string[], tx: Transaction, erasedAmong?: ErasedAmong): Promise<ItemId[]>
   /** The items by which it erases names in this place and in no other one. By default, {@link itemsOf}. */
   itemsOfNames?(projects: readonly string[], tx: Transaction): Promise<ItemId[]>
   /** Whether it belongs to other projects than these, by ids. A name there may be somebody else's. */

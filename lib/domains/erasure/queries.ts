@@ -73,11 +73,16 @@ export async function deletionsByWeek(db: Database, now: Date, weeks: number): P
   return Array.from({ length: weeks }, (_, index) => rows.find((row) => row.weeks_ago === weeks - 1 - index)?.n ?? 0)
 }
 
-/** Returns those of the ids that were erased. An erased id can never be used again. */
-export const erasedAmong = async (tx: Pick<Transaction, 'erasedId'>, ids: readonly string[]): Promise<string[]> =>
-  ids.length === 0
-    ? []
-    : (await tx.erasedId.findMany({ where: { id: { in: [...ids] } }, select: { id: true } })).map(({ id }) => id)
+/** Returns those of the ids that were erased, by the erasure of a receipt if one is given. An erased id can never be used again. */
+export async function erasedAmong(
+  tx: Pick<Transaction, 'erasedId'>,
+  ids: readonly string[],
+  receiptId?: string,
+): Promise<string[]> {
+  if (ids.length === 0) return []
+  const where = { id: { in: [...ids] }, ...(receiptId !== undefined && { receiptId }) }
+  return (await tx.erasedId.findMany({ where, select: { id: true } })).map(({ id }) => id)
+}
 
 /** Returns those of the ids whose erased units or skills one of `owners` owned. */
 export const erasedOf = async (tx: Transaction, ids: readonly string[], owners: readonly string[]): Promise<string[]> =>

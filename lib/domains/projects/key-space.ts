@@ -1,7 +1,9 @@
 import { z } from 'zod'
 import type { Transaction } from '#lib/kernel/context.ts'
+import { isDistinctiveText } from '#lib/stores/checkpoints/search-strings.ts'
+import { onlyClaimant } from './checkpoints/repository.ts'
 import { keySpaceClaimants } from './repository.ts'
-import { isBeyondProjects, type Ownership } from './values/readable.ts'
+import type { OwnershipReader } from './values/readable.ts'
 
 /** What an organization may claim in connected stores, as in {@link outsideNamespace}. */
 const Claimant = z.strictObject({ id: z.string(), namespaces: z.array(z.string()), isAny: z.boolean() })
@@ -15,6 +17,8 @@ export interface KeySpace {
   claimants: readonly Claimant[]
   /** Prefixes that an admin assigned to other organizations. */
   others: readonly string[]
+  /** Without known claimants: whether one organization alone may claim every id, which must be theirs. */
+  isOfOne?: boolean
 }
 /**
  * The key space of the organizations of these projects. `recorded`: their organizations when an erasure was planned, because rows of
@@ -28,9 +32,11 @@ export async function keySpaceOf(
   const rows = await keySpaceClaimants(tx, { ids: recorded.map(({ id }) => id), projects: [...projects] })
   const own = rows.filter(({ is_own }) => is_own).map(({ id, namespaces, isAny }) => ({ id, namespaces, isAny }))
   const ended = recorded.filter(({ id }) => !own.some((one) => one.id === id))
+  const claimants = [...own, ...ended]
   return {
     prefixes,
-    claimants: [...own, ...ended],
+    claimants,
+    ...(claimants.length === 0 && { isOfOne: (await onlyClaimant(tx, {})).length > 0 }),
     others: rows.filter(({ is_own }) => !is_own).flatMap(({ namespaces }) => namespaces),
   }
 }
@@ -62,15 +68,13 @@ export const isInKeySpace = (space: KeySpace, key: string): boolean =>
 
 /**
  * Whether the organizations may claim a key by the same rules, below any prefix. If no organization is known, because an older plan recorded
- * none, it is a key that no other organization claims.
+ * none, it is a key that no organization claims, if only one could.
  */
 function mayClaim(space: KeySpace, key: string): boolean {
   const claim = claimOf(space, key)
   if (claim !== undefined) return claim === 'own'
-  return space.claimants.length === 0 || space.claimants.some(({ isAny }) => isAny)
+  return space.claimants.length === 0 ? space.isOfOne === true : space.claimants.some(({ isAny }) => isAny)
 }
-/** Whether only another organization may claim a key: it begins with a prefix of that organization, or contains its id. */
-const isClaimedByOthers = (space: KeySpace, key: string): boolean => claimOf(space, key) === 'other'
 
 /** The organizations of a key space as values of `within` items of a plan. */
 export const recordedClaimants = ({ claimants }: KeySpace): string[] =>
@@ -89,17 +93,37 @@ interface PlaceRules {
   space: KeySpace
   /** Whether the name contains an erased id, or an id of an erasing project or of its conversations. */
   isNamed(name: string): boolean
-  /** Whose the place is, by the ids in its name. */
-  ownershipOf(name: string): Promise<Ownership>
+  /** Reads whose the place is, by the ids in its name. */
+  ownershipOf: OwnershipReader
 }
 /**
  * Whether an erased id may erase something in a place. Anybody can write an id of theirs into a text that others store, so an id follows the
  * same rules as words: nothing is erased in the place of another project or organization, nor in one that nobody owns, unless the
  * organization may claim it.
+ *
+ * Anybody can also choose the external id of a participant or the id of a thread. So these ids of others protect no place that has a generated
+ * id of the erasing projects. Ids that the plan recorded decide first, because verification has no rows of what was erased.
  */
 export async function mayEraseById({ space, isNamed, ownershipOf }: PlaceRules, name: string): Promise<boolean> {
-  if (isClaimedByOthers(space, name)) return false
-  const owner = await ownershipOf(name)
-  if (isBeyondProjects(owner)) return false
-  return owner !== 'nobody' || isNamed(name) || mayClaim(space, name)
+  const claim = claimOf(space, name)
+  if (claim === 'other') return false
+  const owners = await ownershipOf.ownersIn(name)
+  const theirs = owners.filter(({ isOwn, isElsewhere }) => isElsewhere && !isOwn)
+  const places = theirs.filter(({ kind }) => kind !== 'participant')
+  if (places.some(({ isById }) => isById)) return false
+  if (isNamed(name) || ownershipOf.hasOwnId(name)) return true
+  if (places.length > 0) return false
+  if (owners.some(({ isOwn, kind }) => isOwn || kind === 'source')) return true
+  const people = theirs.filter(({ kind }) => kind === 'participant')
+  if (people.some(({ isById }) => isById)) return false
+  // An application uses the same external id for a person in all projects of its organization.
+  const isOurs = ({ organisation }: { organisation: string | null }) =>
+    space.claimants.some(({ id }) => id === organisation)
+  const strangers = people.filter((one) => !isOurs(one))
+  const known = owners.filter(({ kind, isElsewhere }) => kind === 'participant' && !isElsewhere)
+  if (ownershipOf.isPerson && known.length > 0 && strangers.length === 0) return true
+  if (claim === 'own') return true
+  const shared = new Set(owners.flatMap((one) => (isOurs(one) ? [one.externalId] : [])))
+  const isTheirs = strangers.some(({ externalId }) => !shared.has(externalId) && isDistinctiveText(externalId ?? ''))
+  return !isTheirs && mayClaim(space, name)
 }

@@ -235,19 +235,29 @@ export const keySpaceClaimants = statement('projects.key-space-claimants', {
 
 /**
  * The projects and people that a name identifies. `ids`: ids that cannot be words; `names`: also external ids of participants. `author`:
- * the author of a message or document, or the person.
+ * the author of a message or document, or the person. Of participants also the external id and the organization of their project.
  */
 export const ownersNamed = statement('projects.owners-named', {
   takes: { ids: 'text[]', names: 'text[]' },
-  returns: { kind: 'text', id: 'text', project: 'text?', author: 'text?' },
+  returns: {
+    kind: 'text',
+    id: 'text',
+    project: 'text?',
+    author: 'text?',
+    organisation: 'text?',
+    external_id: 'text?',
+  },
   isPrepared: true,
-  sql: `SELECT 'project' AS kind, id, id AS project, NULL::text AS author FROM projects WHERE id = ANY($ids) OR group_id = ANY($ids)
-    UNION ALL SELECT 'conversation', id, project_id, NULL FROM conversations WHERE id = ANY($ids)
-    UNION ALL SELECT 'conversation', id, project_id, NULL FROM conversations WHERE threads && $ids
-    UNION ALL SELECT 'message', id, project_id, author_id FROM messages WHERE id = ANY($ids)
-    UNION ALL SELECT 'document', id, project_id, author_id FROM documents WHERE id = ANY($ids)
-    UNION ALL SELECT 'participant', id, project_id, id FROM project_participants WHERE id = ANY($ids) OR external_id = ANY($names)
-    UNION ALL SELECT 'account', id, NULL, id FROM account_names WHERE id = ANY($ids)`,
+  sql: `SELECT o.*, NULL::text AS organisation, NULL::text AS external_id FROM (
+      SELECT 'project' AS kind, id, id AS project, NULL::text AS author FROM projects WHERE id = ANY($ids) OR group_id = ANY($ids)
+      UNION ALL SELECT 'conversation', id, project_id, NULL FROM conversations WHERE id = ANY($ids)
+      UNION ALL SELECT 'conversation', id, project_id, NULL FROM conversations WHERE threads && $ids
+      UNION ALL SELECT 'message', id, project_id, author_id FROM messages WHERE id = ANY($ids)
+      UNION ALL SELECT 'document', id, project_id, author_id FROM documents WHERE id = ANY($ids)
+      UNION ALL SELECT 'account', id, NULL, id FROM account_names WHERE id = ANY($ids)) o
+    UNION ALL SELECT 'participant', r.id, r.project_id, r.id, p.organisation_id, r.external_id
+      FROM project_participants r LEFT JOIN projects p ON p.id = r.project_id
+      WHERE r.id = ANY($ids) OR r.external_id = ANY($names)`,
 })
 
 const isOther = (region: string) => `(${region} IS NOT NULL AND NOT ${region} = ANY($except))`

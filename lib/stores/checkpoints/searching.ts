@@ -172,33 +172,35 @@ async function itemsWithWords(
   return found.filter(({ runs }) => runs.some((run) => !explained.has(run))).map(({ at }) => at)
 }
 
-/** The positions of the items to erase. */
-async function erasableMemories(ask: CheckpointQuery, shape: CheckpointSchema, wanted: Remembered): Promise<string[]> {
+/** The names of the items to erase, and the condition that finds them. */
+async function erasableMemories(ask: CheckpointQuery, shape: CheckpointSchema, wanted: Remembered) {
   const isErasedWith = isMemoryDeleted(shape, wanted)
   const withWords = await itemsWithWords(ask, shape, wanted)
-  if (!isErasedWith && withWords.length === 0) return []
-  const [where, values] = isErasedWith ? [isErasedWith.where, isErasedWith.values] : ['false', []]
-  const text = `SELECT s.ctid::text AS at, s."${memoryKey(shape)}" AS namespace, s.key FROM ${qualifiedTable(shape, 'store')} s
-    WHERE ${where} OR s.ctid = ANY($${values.length + 1}::tid[])`
-  const rows = await ask<{ at: string; namespace: string; key: string }>(statementName(text), text, [
-    ...values,
-    withWords,
-  ])
-  const found: string[] = []
-  for (const { at, ...item } of rows) if ((await wanted.mayErase?.(item)) !== false) found.push(at)
-  return found
+  const [where, given] = isErasedWith ? [isErasedWith.where, isErasedWith.values] : ['false', []]
+  const found = { where: `(${where} OR s.ctid = ANY($${given.length + 1}::tid[]))`, values: [...given, withWords] }
+  const items: { namespace: string; key: string }[] = []
+  if (!isErasedWith && withWords.length === 0) return { ...found, items }
+  const text = `SELECT s."${memoryKey(shape)}" AS namespace, s.key FROM ${qualifiedTable(shape, 'store')} s WHERE ${found.where}`
+  for (const item of await ask<(typeof items)[number]>(statementName(text), text, found.values))
+    if ((await wanted.mayErase?.(item)) !== false) items.push(item)
+  return { ...found, items }
 }
 export const countMemories = async (
   ask: CheckpointQuery,
   shape: CheckpointSchema,
   wanted: Remembered,
-): Promise<number> => (await erasableMemories(ask, shape, wanted)).length
-/** Deletes items; the library's own foreign key deletes their vectors. */
+): Promise<number> => (await erasableMemories(ask, shape, wanted)).items.length
+/**
+ * Deletes items; the library's own foreign key deletes their vectors. An item can change while its owner is looked up, so its name and the
+ * condition are checked again.
+ */
 export async function dropMemories(ask: CheckpointQuery, shape: CheckpointSchema, wanted: Remembered): Promise<number> {
-  const found = await erasableMemories(ask, shape, wanted)
-  if (found.length === 0) return 0
-  const text = `DELETE FROM ${qualifiedTable(shape, 'store')} s WHERE s.ctid = ANY($1::tid[]) RETURNING 1`
-  return (await ask(statementName(text), text, [found])).length
+  const { where, values, items } = await erasableMemories(ask, shape, wanted)
+  if (items.length === 0) return 0
+  const names = `SELECT * FROM unnest($${values.length + 1}::text[], $${values.length + 2}::text[])`
+  const text = `DELETE FROM ${qualifiedTable(shape, 'store')} s WHERE ${where} AND (s."${memoryKey(shape)}"::text, s.key::text) IN (${names}) RETURNING 1`
+  const of = [items.map(({ namespace }) => namespace), items.map(({ key }) => key)]
+  return (await ask(statementName(text), text, [...values, ...of])).length
 }
 
 /** Searches all threads for these ids. */

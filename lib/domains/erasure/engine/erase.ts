@@ -162,6 +162,9 @@ async function eraseNextPage(
   const words = needsWords(dataSource) ? await deps.words.of(tx, runId) : undefined
   // In a repeated round the rows may be gone, and a page does not have the search terms of the other pages.
   const projects = words ? await deps.words.projectsOf(tx, runId) : undefined
+  const isRepeated = run.rounds > 0 && needsWords(dataSource)
+  const where = { runId, holder: dataSource.name }
+  const pages = isRepeated ? await tx.erasurePage.findMany({ where, select: { items: true } }) : []
   const options: ErasureOptions = {
     key,
     redacts: run.redacts,
@@ -169,6 +172,7 @@ async function eraseNextPage(
     round: run.rounds,
     now: now(),
     ...(projects && { projects }),
+    ...(isRepeated && { all: pages.flatMap((one) => one.items) }),
     ...(words && { words, addWords: (texts: readonly string[]) => deps.words.add(tx, runId, texts) }),
   }
   const identities = await identitiesOf(tx, dataSource, items)

@@ -69,6 +69,7 @@ const erasePageAgain = (
   runId: string,
   dataSource: DataSource,
   page: { page: number; items: string[] },
+  all: readonly string[],
 ): Promise<readonly string[]> =>
   deps.db.transaction(async (tx) => {
     const run = await lockDueRun(deps, tx, runId)
@@ -79,7 +80,7 @@ const erasePageAgain = (
     const key = `${runId}:${dataSource.name}:${page.page}:late:${run.recheckAt?.getTime()}:${run.lateFound}`
     const words = await deps.words.of(tx, runId)
     const projects = await deps.words.projectsOf(tx, runId)
-    const options: ErasureOptions = { key, redacts: run.redacts, round: 1, projects, now, ...(words && { words }) }
+    const options: ErasureOptions = { key, redacts: run.redacts, round: 1, projects, all, now, ...(words && { words }) }
     const items = await withoutReused(tx, dataSource, page.items, now)
     const { count, results, mentions, unreadable = [] } = erasedOf(await dataSource.erase(nobodys, items, tx, options))
     await noteMentions(tx, runId, mentions)
@@ -125,7 +126,8 @@ async function searchStoreAgain(
     const found = items.length === 0 ? 0 : before + (await dataSource.residue(nobodys, items, now(), words))
     if (found > 0) await db.prisma.erasureStep.updateMany({ where, data: { residue: found } })
     const unreadable: string[] = []
-    if (found > 0) for (const page of pages) unreadable.push(...(await erasePageAgain(deps, runId, dataSource, page)))
+    if (found > 0)
+      for (const page of pages) unreadable.push(...(await erasePageAgain(deps, runId, dataSource, page, items)))
     const left = found === 0 ? 0 : await dataSource.residue(nobodys, items, now(), words)
     // The step names the thread that keeps the search due. It is searched every hour until the thread is readable or deleted.
     const [thread] = unreadable

@@ -22,6 +22,7 @@ import { faultOf, forgetReadWords, retainedErasures, runsToRead, unavailableStor
 import { readingItems } from '../ledger/ledger-history.ts'
 import { reason, requestedBy } from '../ledger/reinstatement.ts'
 import { receiptsWithoutRun } from '../ledger/repository.ts'
+import { erasedAmong } from '../queries.ts'
 import { storeReading } from '../receipts/receipt.ts'
 import { attestationType } from '../receipts/receipt-rules.ts'
 import type { Signer } from '../receipts/signing.ts'
@@ -620,7 +621,7 @@ const noteBatch = (
       const some =
         names.size > 0 && place.itemsOfNames
           ? await place.itemsOfNames(projects, tx)
-          : await place.itemsOf(projects, tx)
+          : await place.itemsOf(projects, tx, (ids) => erasedAmong(tx, ids, receiptId))
       if (some.length === 0) unowned.add(keyOf(finding))
       for (const item of some) items.add(item)
     }

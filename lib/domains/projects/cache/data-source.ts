@@ -25,6 +25,7 @@ import { scopePart, scopeSubject, writersOf } from '../legal-holds.ts'
 import { foreignRefs, othersOf } from '../provenance/pointers.ts'
 import { hiddenRecords } from '../values/hidden-records.ts'
 import {
+  aliasOf,
   isNamedByOthers,
   isOfOthers,
   type Ownership,
@@ -54,7 +55,7 @@ import {
   namesLabelled,
   projectsAmong,
 } from './entry-search.ts'
-import { cacheKeysLabelled, cachePointersOf } from './repository.ts'
+import { cacheKeysLabelled, cachePointersOf, externalIdsOf } from './repository.ts'
 import {
   type Chosen,
   cacheItemOf,
@@ -90,6 +91,9 @@ async function planEntries(ports: CacheSourcePorts, scope: ErasureScope, tx: Tra
     ...[...gathered.ids].map((id) => cacheItemOf('about', id)),
     ...[...gathered.chosen.values()].map(chosenItem),
     ...who.map((id) => cacheItemOf('who', id)),
+    ...(who.length === 0 ? [] : await externalIdsOf(tx, { ids: who })).map(({ id }) =>
+      cacheItemOf('alias', aliasOf(id)),
+    ),
     ...[...gathered.anchors, ...recordedClaimants(await cacheKeySpace(ports, tx, gathered.projects))].map((id) =>
       cacheItemOf('within', id),
     ),
@@ -222,7 +226,7 @@ async function residueOfEntries(
   words: ErasedWords | undefined,
   further: readonly string[] = [],
 ): Promise<number> {
-  const { about, chosen: chosenItems, who, key, within } = itemsByKind(items)
+  const { about, chosen: chosenItems, who, alias, key, within } = itemsByKind(items)
   const chosen = chosenItems.map(chosenOf)
   if (about.length + chosen.length + who.length + key.length + within.length === 0) return 0
   const { db } = ports
@@ -241,6 +245,7 @@ async function residueOfEntries(
     projects: new Set(projects),
     erased: new Set([...about, ...people]),
     isPerson: people.length > 0,
+    aliases: new Set(alias),
   })
   const sought = { about, chosen, anchors, space, ownershipOf, reported }
   for (const name of await textsLeft(ports, sought, projects, wordDecider)) left.add(name)
@@ -511,7 +516,8 @@ async function eraseEntries(
   await requireConnectedStores(ports.whatIsMissing, tx)
   const kinds = itemsByKind(items)
   const now = options?.now ?? new Date()
-  const { anchors, recorded } = splitWithin(kinds.within)
+  const all = itemsByKind(options?.all ?? [])
+  const { anchors, recorded } = splitWithin([...kinds.within, ...all.within])
   const terms = await termsWith(ports, scope, [...anchors, ...(options?.projects ?? [])], tx, now)
   const { projects, sources } = terms
   const isThere = sources.size > 0
@@ -529,6 +535,7 @@ async function eraseEntries(
     projects,
     erased: new Set([...ids, ...sources, ...who]),
     isPerson: who.length > 0,
+    aliases: new Set([...kinds.alias, ...all.alias]),
   })
   const sought: CacheSearch = {
     ...(await cacheSearchOf(ports, { ...terms, ids, chosen }, kinds.who, { wordDecider, space, ownershipOf })),

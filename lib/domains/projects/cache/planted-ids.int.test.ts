@@ -5,12 +5,14 @@ import { type DataSource, erasedOf } from '#lib/kernel/data-source.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { drain } from '#lib/testing/jobs.ts'
 import {
   dataOf,
   eraseWholeProject,
   type MadeMessage,
   type MadeProject,
   madeConversation,
+  madeMember,
   madeMessage,
   madeProject,
   reported,
@@ -144,6 +146,123 @@ describe.skipIf(!(await isRedisInstalled()))('an erased id in cache entries of o
     const { residue, owned } = await erase()
     expect(await values()).toEqual({ [shared]: `with ${message.id}` })
     expect([owned, await residue()]).toEqual([1, 0])
+  })
+
+  /** A message of a participant with this external id, which any member can choose. */
+  const saidBy = async (within: MadeProject, externalId: string) =>
+    madeMessage(test, await madeConversation(test, within), within.agent, {
+      content: 'The heating has been cold since Monday.',
+      author: { external_id: externalId, name: 'Jan Wolters' },
+    })
+
+  it('erases in keys of the project and of its people, whichever external ids other projects choose', async () => {
+    const sibling = await madeProject(test, { owner: project.owner })
+    await claimsOnly(project.owner.organisationId, ['*'])
+    for (const one of [project, sibling]) await saidBy(one, '42')
+    for (const externalId of ['answers', 'history', 'session-2024']) await saidBy(theirs, externalId)
+    const own = {
+      'history:42': `as ${message.id} said`,
+      'app:answers:1': `as ${message.id} said`,
+      [`app:answers:${message.id}`]: 'The rent is late.',
+      [`history:42:${message.id}`]: 'The rent is late.',
+      [`session-2024:${message.id}`]: 'The rent is late.',
+      [`${project.id}:answers:9`]: `as ${message.id} said`,
+    }
+    const store = async () => {
+      for (const [key, value] of Object.entries(own)) await client.set(key, value)
+    }
+    await store()
+    // A person of another organization whose external id cannot be a word.
+    const foreign = { 'notes:session-2024': `as ${message.id} said` }
+    await client.set('notes:session-2024', foreign['notes:session-2024'])
+    const { all, owned, residue } = await erase()
+    expect([await values(), owned, await residue()]).toEqual([foreign, 1, 0])
+    // Verification finds what is written again, also after the rows are deleted.
+    await eraseWholeProject(test, message.path, project.owner)
+    await store()
+    expect(await source().residue(nobody, all, test.clock.now())).toBe(Object.keys(own).length)
+  })
+
+  it('finds a key with the external id of the erased person again, after the row of the person is deleted', async () => {
+    await claimsOnly(project.owner.organisationId, [])
+    const said = await saidBy(project, '42')
+    const where = { projectId: project.id, externalId: '42' }
+    const { id: participant } = await test.db.prisma.projectParticipant.findFirstOrThrow({ where })
+    scope = { subject: { account: null, agents: [], participants: [participant] } }
+    const entries = { 'history:42': `as ${said.id} said`, 'history:43': `as ${said.id} said` }
+    const store = async () => {
+      for (const [key, value] of Object.entries(entries)) await client.set(key, value)
+    }
+    await store()
+    const { all, residue } = await erase()
+    expect([Object.keys(await values()), await residue()]).toEqual([['history:43'], 0])
+    expect(JSON.stringify(all)).not.toContain('"alias:42"')
+    await test.db.prisma.message.delete({ where: { id: said.id } })
+    await test.db.prisma.projectParticipant.delete({ where: { id: participant } })
+    await store()
+    expect(await residue(nobody)).toBe(1)
+    await test.db.transaction((tx) =>
+      source().erase(nobody, all, tx, {
+        key: `${newId('run')}:cache.entries:1:p`,
+        redacts: false,
+        round: 1,
+        now: test.clock.now(),
+      }),
+    )
+    expect([Object.keys(await values()), await residue(nobody)]).toEqual([['history:43'], 0])
+  })
+
+  it('repeats an erasure for the organizations of all its pages, after the rows are deleted', async () => {
+    await claimsOnly(project.owner.organisationId, ['acme-'])
+    scope = { part: { kind: 'project', id: project.id, project: project.id, conversation: null } }
+    const { all } = await erase()
+    await dataOf(test, 'POST', `${project.path}/close`, project.owner, { body: {} })
+    test.clock.advance(31 * 24 * 3_600_000)
+    await test.app.jobs.find(({ name }) => name === 'projects.close')?.execute(test.app.pipeline, {})
+    await drain(test)
+    const planted = { 'tenant-b:tickets': `Please see ${message.id}.` }
+    await client.set('tenant-b:tickets', planted['tenant-b:tickets'])
+    await client.set('acme-session', `As ${message.id} said, the rent is late.`)
+    const residue = async () => source().residue(nobody, all, test.clock.now())
+    expect(await residue()).toBe(1)
+    // The organization is recorded on another page.
+    const page = all.filter((item) => item.startsWith('about:'))
+    const repeat = async (given: readonly string[]) =>
+      test.db.transaction((tx) =>
+        source().erase(nobody, page, tx, {
+          key: `${newId('run')}:cache.entries:1:p`,
+          redacts: false,
+          round: 1,
+          all: given,
+          now: test.clock.now(),
+        }),
+      )
+    await repeat([])
+    expect(Object.keys(await values()).sort()).toEqual(['acme-session', 'tenant-b:tickets'])
+    await repeat(all)
+    expect([await values(), await residue()]).toEqual([planted, 0])
+  })
+
+  it.each([
+    ['the message', () => scope],
+    ['its author', (): ErasureScope => ({ subject: { account: project.owner.accountId, agents: [] } })],
+  ])('erases %s also in keys that name another account, if the organization may claim them', async (_, scopeOf) => {
+    const { accountId } = await madeMember(test, project)
+    const entries = {
+      [`session:${accountId}`]: `as ${message.id} said`,
+      [`${project.id}:session:${accountId}`]: `as ${message.id} said`,
+      [`session:${project.owner.accountId}`]: `as ${message.id} said`,
+    }
+    for (const [key, value] of Object.entries(entries)) await client.set(key, value)
+    scope = scopeOf()
+    await erase()
+    const isPerson = 'subject' in scope
+    expect(Object.keys(await values()).sort()).toEqual(
+      [`session:${accountId}`, ...(isPerson ? [] : [`session:${project.owner.accountId}`])].sort(),
+    )
+    await claimsOnly(project.owner.organisationId, ['*'])
+    const { residue } = await erase()
+    expect([await values(), await residue()]).toEqual([{}, 0])
   })
 
   it('an erasure ends and its receipt counts the entries, although an application writes them again', async () => {

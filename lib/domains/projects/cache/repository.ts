@@ -30,6 +30,14 @@ export const anyHoldInForce = statement('cache.any-hold', {
 })
 
 /** The graph groups of projects, under which applications may also keep other data. */
+/** The external ids of participants. */
+export const externalIdsOf = statement('cache.external-ids', {
+  takes: { ids: 'text[]' },
+  returns: { id: 'text' },
+  isPrepared: true,
+  sql: 'SELECT DISTINCT external_id AS id FROM project_participants WHERE id = ANY($ids) ORDER BY 1',
+})
+
 export const groupsOf = statement('cache.groups-of', {
   takes: { projects: 'text[]' },
   returns: { group: 'text' },

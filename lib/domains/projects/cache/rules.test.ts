@@ -24,6 +24,7 @@ it('itemsByKind returns the values of all items, whatever characters a name cont
     about: ['a:b'],
     chosen: [],
     who: [],
+    alias: [],
     key: ['about:x', 'key:'],
     found: [],
     search: [''],

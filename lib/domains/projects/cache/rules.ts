@@ -9,9 +9,10 @@ import { shownId } from '#lib/kernel/scoped-ids.ts'
  * - `about:<id>` of an erased message, document or conversation;
  * - `chosen:<anchors>:<id>` if a client chose the id (see {@link isOurKey});
  * - `who:<id>` of an erased person or agent;
+ * - `alias:<hash>` of an external id of the erased person, whose row is deleted before the entries are verified;
  * - `within:<id>` of a project or conversation: entries with this id are searched for the erased words.
  */
-export const itemKinds = ['about', 'chosen', 'who', 'key', 'found', 'search', 'within'] as const
+export const itemKinds = ['about', 'chosen', 'who', 'alias', 'key', 'found', 'search', 'within'] as const
 export type ItemKind = (typeof itemKinds)[number]
 
 export const cacheItemOf = (kind: ItemKind, what = ''): string => `${kind}:${what}`
@@ -21,6 +22,7 @@ export function itemsByKind(items: readonly string[]): Record<ItemKind, string[]
     about: [],
     chosen: [],
     who: [],
+    alias: [],
     key: [],
     found: [],
     search: [],

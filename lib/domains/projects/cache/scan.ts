@@ -5,7 +5,7 @@ import { inOrderOfNames } from '#lib/stores/cache/names-in-order.ts'
 import { searchStringsOf } from '#lib/stores/cache/search-strings.ts'
 import { technical } from '#lib/text/json.ts'
 import { isInKeySpace, type KeySpace, mayEraseById } from '../key-space.ts'
-import { isOfOthers, type Ownership, type Readable, readable } from '../values/readable.ts'
+import { isOfOthers, type Ownership, type OwnershipReader, type Readable, readable } from '../values/readable.ts'
 import {
   cutLeaves,
   type Naming,
@@ -43,7 +43,7 @@ export interface CacheSearch {
   space: KeySpace
   wordDecider: ValueDecider | undefined
   /** Whose entry it is, by the ids in its name. */
-  ownershipOf(name: string): Promise<Ownership>
+  ownershipOf: OwnershipReader
   /**
    * Ids of the projects and conversations, also those that the application chose: a cached value with one of them in its name is deleted
    * whatever it contains, because it may paraphrase the erased source.

@@ -18,6 +18,7 @@ import { writersOf } from '../legal-holds.ts'
 import type { Source, Sources } from '../provenance/sources.ts'
 import { hiddenRecords } from '../values/hidden-records.ts'
 import { erasersOf, placeRule } from '../values/place-owners.ts'
+import { generatedIn, namesIn } from '../values/readable.ts'
 import { Fingerprints } from '../words/fingerprints.ts'
 import { addNames, SourceSpan, SourceWords } from '../words/run-words.ts'
 import {
@@ -44,7 +45,7 @@ import {
   wholeThread,
 } from './items.ts'
 import { isMemoryOfOthers, memoriesWithWords, memoryLabel, memoryText, residueOfMemories } from './memories-by-words.ts'
-import { organisationsOfProjects, threadsOfSubject } from './repository.ts'
+import { claimsTo, organisationsOfProjects, threadsOfSubject } from './repository.ts'
 import {
   idsOf,
   isSure,
@@ -419,16 +420,36 @@ async function planOf(
   }
 }
 
-const mayClaimThread = async (thread: string, projects: readonly string[], tx: Transaction): Promise<boolean> =>
-  placeRule((run) => run(tx), await erasersOf(tx, projects)).mayErase(thread)
+/** `erased`: ids in the name that the erasure deleted. An organization that is no longer known claims nothing of another one. */
+async function mayClaimThread(
+  thread: string,
+  projects: readonly string[],
+  tx: Transaction,
+  erased: readonly string[] = [],
+): Promise<boolean> {
+  const own = await erasersOf(tx, projects, erased)
+  if (own.organisations.length === 0 && erased.length > 0) {
+    const claimed = await claimsTo(tx, { organisations: [], names: namesIn(thread) })
+    if (claimed.some(({ is_inside }) => is_inside)) return false
+  }
+  return placeRule((run) => run(tx), own).mayErase(thread)
+}
 
 /**
  * The item of a thread, unless another organization owns the thread. The application may have named it itself: then nobody owns it, and the
  * organization must be able to claim it.
  */
-async function itemsOfThread(thread: string, projects: readonly string[], tx: Transaction): Promise<ItemId[]> {
+async function itemsOfThread(
+  thread: string,
+  projects: readonly string[],
+  tx: Transaction,
+  erasedAmong: Parameters<ReadPlace['itemsOf']>[2],
+): Promise<ItemId[]> {
   const owners = [...((await projectsOf(tx, [thread])).get(thread) ?? [])]
-  if (owners.length === 0 && !(await mayClaimThread(thread, projects, tx))) return []
+  if (owners.length === 0) {
+    const erased = (await erasedAmong?.(generatedIn(thread))) ?? []
+    if (!(await mayClaimThread(thread, projects, tx, erased))) return []
+  }
   if (owners.length > 0 && !owners.some((one) => projects.includes(one))) {
     const own = (await organisationsOfProjects(tx, { projects })).map(({ organisation }) => organisation)
     const theirs = await organisationsOfProjects(tx, { projects: owners })
@@ -449,7 +470,7 @@ const checkpointReader =
         texts,
         writtenAt,
         lastWrittenAt,
-        itemsOf: (projects, tx) => itemsOfThread(thread, projects, tx),
+        itemsOf: (projects, tx, erasedAmong) => itemsOfThread(thread, projects, tx, erasedAmong),
         async isOfOthers(projects, tx) {
           const owners = (await projectsOf(tx, [thread])).get(thread)
           return owners ? owners.isDisjointFrom(new Set(projects)) : !(await mayClaimThread(thread, projects, tx))

@@ -269,7 +269,8 @@ export async function eraseCheckpoints(
     ...[...rows.values()].map(({ project }) => project),
     ...(options?.projects ?? []),
   ]
-  const erasers = await erasersOf(tx, projects, sought.ids, sought.organisations)
+  const owned = memoriesSought([...items, ...(options?.all ?? [])], part)
+  const erasers = await erasersOf(tx, [...projects, ...owned.projects], owned.ids, owned.organisations)
   const { mayErase, outside } = placeRule((run) => run(tx), erasers)
   const project = part?.project ?? null
   await addLateThreads(store, threads, { ids: missing, project, mayErase, moved: movedOf(items) }, tx)

@@ -196,6 +196,8 @@ describe.each(sampled('languages of the long-term store', ['JavaScript', 'Python
         const word = name()
         const sentence = sentenceOf(word)
         const { project, message } = await said(sentence)
+        // The only organization with people may claim everything.
+        await madeProject(app)
         await claimsOnly(project.owner.organisationId, [`team-${word}`])
         await on().put(['memories', word], 'nobody', { text: sentence })
         await on().put(['memories', `team-${word}-x`], 'near', { text: sentence })
@@ -223,6 +225,38 @@ describe.each(sampled('languages of the long-term store', ['JavaScript', 'Python
           what: expect.stringContaining('outside the namespaces of its organization'),
           count: null,
         })
+      })
+
+      test('a repeated erasure knows the organization that another page recorded, after the rows are deleted', async () => {
+        const word = name()
+        const { project, message } = await said(sentenceOf(word))
+        await madeProject(app)
+        await claimsOnly(project.owner.organisationId, [`team-${word}`])
+        const source = app.app.dataSources.find(({ name: one }) => one === 'checkpoints.messages')
+        if (!source) throw new Error('the data source is missing')
+        const part = { kind: 'project' as const, id: project.id, project: project.id, conversation: null }
+        const { items, watched = [] } = await app.db.transaction((tx) => source.plan({ part }, tx, app.clock.now()))
+        const all = [...items, ...watched]
+        const page = all.filter((item) => !item.startsWith('/@'))
+        expect(page.length).toBeLessThan(all.length)
+        await dataOf(app, 'POST', `${project.path}/close`, project.owner, { body: {} })
+        app.clock.advance(31 * 24 * 3_600_000)
+        await app.app.jobs.find(({ name: job }) => job === 'projects.close')?.execute(app.app.pipeline, {})
+        await drain(app)
+        const namespace = [`team-${word}-x`, 'memories']
+        await on().put(namespace, 'again', { text: `As ${message.id} says.` })
+        const nobody = { subject: { account: null, agents: [] } }
+        const residue = () => source.residue(nobody, all, app.clock.now())
+        expect(await residue()).toBe(1)
+        const repeat = (given: readonly string[]) =>
+          app.db.transaction((tx) => {
+            const key = `${newId('run')}:${source.name}:1:p`
+            return source.erase(nobody, page, tx, { key, redacts: false, round: 1, all: given, now: app.clock.now() })
+          })
+        await repeat([])
+        expect(await residue()).toBe(1)
+        await repeat(all)
+        expect([await residue(), await on().get(namespace, 'again')]).toEqual([0, null])
       })
 
       test('erasure removes a person’s name and email address, however short they are', async () => {

@@ -155,6 +155,8 @@ describe('an erasure of a message', () => {
 
   it('leaves threads of nobody that the organization may not claim, also with an id of the message in them', async () => {
     const said = await say()
+    // The only organization with people may claim everything.
+    await madeProject(test)
     const { organisationId } = said.project.owner
     await test.db.prisma.organisation.update({ where: { id: organisationId }, data: { storeNamespaces: ['acme-'] } })
     const message = said.path.split('/').at(-1) ?? ''
@@ -189,6 +191,23 @@ describe('an erasure of a message', () => {
       [1, false],
     ])
     await test.db.prisma.organisation.update({ where: { id: organisationId }, data: { storeNamespaces: ['*'] } })
+  })
+
+  it('a complete reading knows a thread by the id of the erased conversation, on an installation with several organizations', async () => {
+    const said = await say()
+    const other = await say()
+    for (const { project } of [said, other])
+      await test.db.prisma.organisation.update({
+        where: { id: project.owner.organisationId },
+        data: { storeNamespaces: [] },
+      })
+    await eraseWholeProject(test, said.conversation.path, said.project.owner)
+    // Its default name, and the id of a conversation that was not erased with it.
+    const [own, theirs] = [said.conversation.id, `copy:${other.conversation.id}`]
+    for (const thread of [own, theirs]) await write(thread, [new HumanMessage(said.text)])
+    expect(await test.app.completeReadings.read({ rests: false })).toBe('completed')
+    expect(hasWords(await dumpOf(own), said.text)).toBe(false)
+    expect(hasWords(await dumpOf(theirs), said.text)).toBe(true)
   })
 
   it('finds a late write in such a thread at the second search', async () => {

@@ -484,16 +484,15 @@ async function eraseObjects(
   const wanted = termsInItems(items)
   const isWide = wanted.ids.length + wanted.chosen.length + wanted.anchors.length > 0
   addTerms(gathered, wanted, scope)
-  for (const project of options?.projects ?? []) {
-    gathered.projects.add(project)
-    gathered.anchors.add(project)
-  }
+  const { anchors, recorded, projects } = termsInItems(options?.all ?? [])
+  for (const project of [...(options?.projects ?? []), ...projects]) gathered.projects.add(project)
+  for (const anchor of [...(options?.projects ?? []), ...anchors]) gathered.anchors.add(anchor)
   const words = options?.words && !options.words.isEmpty ? options.words : gathered.words
   const wordDecider = valueDeciderIn(db, tx, words, { projects: gathered.projects, now, erasedIds: gathered.sources })
   const run = options && !options.key.includes(':late:') ? (options.key.split(':')[0] ?? '') : ''
   const notes = others.length > 0 || isWide ? await notesOfRun(objects, run) : new Set<string>()
   const retainedBefore = new Set<string>()
-  const space = await objectKeySpace(ports, tx, gathered.projects, wanted.recorded)
+  const space = await objectKeySpace(ports, tx, gathered.projects, [...wanted.recorded, ...recorded])
   const ownershipOf = objectOwnership((work) => work(tx), scope, { ...gathered, erased: gathered.sources })
   const sought: ObjectSearch = {
     ...objectSearchOf(gathered, {

@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest'
 import { inKeyOrder } from '#lib/stores/objects/keys.ts'
-import { applicationKeys, maxOwn, noneUnsearched } from './scan.ts'
+import { ownershipReader } from '../values/readable.ts'
+import type { ValueDecider } from '../values/value-decider.ts'
+import { applicationKeys, maxOwn, noneUnsearched, type ObjectSearch, objectDecider } from './scan.ts'
 
 const project = `prj_${'1'.repeat(22)}`
 const uploads = (count: number): string[] =>
@@ -40,3 +42,49 @@ it('applicationKeys skips the rest of a folder after too many own keys, and says
     isAmongOwn: true,
   })
 })
+
+const key = 'uploads/list.json'
+const unread = { version: '1', state: '1', mediaType: undefined, bytes: undefined, described: [] }
+const nobodys = ownershipReader({
+  within: async () => {
+    throw new Error('a reported object needs no owner')
+  },
+  projects: new Set(),
+  erased: new Set(),
+  isPerson: false,
+})
+/** Words that occur nowhere: the object cannot be read. */
+const words = { hasErasedWords: async () => false } as unknown as ValueDecider
+
+async function judge(more: object, remaining: string[]) {
+  const objects = { versions: async () => [], read: async () => ({ ...unread, ...more }) }
+  const search: ObjectSearch = {
+    ids: [],
+    chosen: [],
+    anchors: [],
+    names: new Map([[key, { named: ['Erased words.'], remaining }]]),
+    space: { prefixes: [], claimants: [], others: [] },
+    wordDecider: words,
+    ownershipOf: nobodys,
+  }
+  const { judged, unsearched } = objectDecider(objects, search)
+  return { verdict: (await judged(key))?.verdict, refused: [...unsearched.refused] }
+}
+
+it.each<[string, object, string[], object]>([
+  [
+    'deletes a reported one that cannot be decrypted and that nobody else names',
+    { isRefused: true },
+    [],
+    { verdict: 'deleted', refused: [] },
+  ],
+  [
+    'leaves and counts one that a living author names, too',
+    { isRefused: true },
+    ['Words of others.'],
+    { verdict: undefined, refused: [key] },
+  ],
+  ['deletes one that is too large to read', {}, ['Words of others.'], { verdict: 'deleted', refused: [] }],
+])('an object that cannot be read: %s', async (_, more, remaining, expected) =>
+  expect(await judge(more, remaining)).toEqual(expected),
+)

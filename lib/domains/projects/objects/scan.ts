@@ -4,7 +4,7 @@ import { inKeyOrder, isAskable } from '#lib/stores/objects/keys.ts'
 import type { DescribedTexts, ObjectStore } from '#lib/stores/objects/objects.ts'
 import { type Chosen, isDistinctiveKey } from '../cache/rules.ts'
 import { isInKeySpace, type KeySpace, mayEraseById } from '../key-space.ts'
-import { type Ownership, readable } from '../values/readable.ts'
+import { type Ownership, type OwnershipReader, readable } from '../values/readable.ts'
 import type { Naming, ValueDecider } from '../values/value-decider.ts'
 import { isMark, isUploadKey } from './rules.ts'
 
@@ -20,7 +20,7 @@ export interface ObjectSearch {
   space: KeySpace
   wordDecider: ValueDecider
   /** Whose object it is, by the ids in its key. */
-  ownershipOf(key: string): Promise<Ownership>
+  ownershipOf: OwnershipReader
   /** Whether the content is the result of an earlier attempt of this erasure. */
   isOwnResult?(key: string, bytes: Buffer): boolean
 }
@@ -213,7 +213,8 @@ export function objectDecider(
         texts.set(text, rest)
       }
       if (newest.bytes === undefined) {
-        if (naming) return deleted
+        // A key may be disabled for a while, and the object may also have words of living authors.
+        if (naming && !(newest.isRefused && naming.remaining.length > 0)) return deleted
         await count(unreadReasonOf(newest), key)
         return undefined
       }

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import { createHash } from 'node:crypto'
 import { gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { isDistinctiveText, isGenerated } from '#lib/stores/checkpoints/search-strings.ts'
@@ -70,16 +71,13 @@ const packed = ({ form, text }: Readable): Readable => ({ form: form === 'binary
  * Whose data a key, object or other place of a connected store is, by the ids in its name. Words never decide it: an equal sentence proves
  * nothing.
  * - `own`: it names the erasing projects or the erased person, and nobody else.
- * - `author`: it names another author of the erasing projects, and no other project.
  * - `elsewhere`: it names only other projects and what belongs to them.
- * - `foreign`: it names another project besides an erasing one, or a person who belongs to no project.
+ * - `foreign`: it names another author, or another project besides an erasing one.
  * - `nobody`: it names no project and no person.
  */
-export type Ownership = 'own' | 'author' | 'elsewhere' | 'foreign' | 'nobody'
+export type Ownership = 'own' | 'elsewhere' | 'foreign' | 'nobody'
 /** Whether a place names somebody else, of whichever project. */
-export const isOfOthers = (ownership: Ownership): boolean => ownership === 'author' || isBeyondProjects(ownership)
-/** Whether a place names somebody outside the erasing projects: there, an erased id proves nothing either. */
-export const isBeyondProjects = (ownership: Ownership): boolean => ownership === 'foreign' || ownership === 'elsewhere'
+export const isOfOthers = (ownership: Ownership): boolean => ownership === 'foreign' || ownership === 'elsewhere'
 
 const word = /[A-Za-z0-9_-]+/g
 const maxParts = 12
@@ -103,33 +101,83 @@ interface OwnershipOptions {
   erased: ReadonlySet<string>
   /** Whether a person is erased, not a part of a project. Then another person's id names another author. */
   isPerson: boolean
+  /** Hashes of external ids of the erased person, whose rows may no longer exist. */
+  aliases?: ReadonlySet<string>
+}
+/** Hash of an external id, because it may be personal data. */
+export const aliasOf = (externalId: string): string =>
+  createHash('sha256').update(externalId).digest('base64url').slice(0, 22)
+
+/** What the name of a place names: a project, a person, or what belongs to them. */
+export interface NamedOwner {
+  kind: 'place' | 'source' | 'participant' | 'account'
+  /** Whether its generated id is in the name. Anybody can choose another one, such as an external id. */
+  isById: boolean
+  /** Whether it belongs to the erasing projects, or to the erased person. */
+  isOwn: boolean
+  /** Whether it belongs to another project. */
+  isElsewhere: boolean
+  organisation: string | null
+  externalId: string | null
+}
+export interface OwnershipReader {
+  /** Whose a place is, by all ids in its name. Decides about words. */
+  (name: string): Promise<Ownership>
+  isPerson: boolean
+  /** Everything that a name names. Decides about erased ids. */
+  ownersIn(name: string): Promise<NamedOwner[]>
+  /** Whether a name has a generated id of an erasing project or of what is erased, even if its row no longer exists. */
+  hasOwnId(name: string): boolean
+}
+const kinds: Record<string, NamedOwner['kind']> = {
+  message: 'source',
+  document: 'source',
+  participant: 'participant',
+  account: 'account',
 }
 
 /** Reads the ownership of places by their names. */
-export const ownershipReader =
-  ({ within, projects, erased, isPerson }: OwnershipOptions) =>
-  async (name: string): Promise<Ownership> => {
+export function ownershipReader({ within, projects, erased, isPerson, aliases }: OwnershipOptions): OwnershipReader {
+  async function ownersIn(name: string): Promise<NamedOwner[]> {
     const names = namesIn(name)
-    const ids = [...new Set([...generatedIn(name), ...names.filter(isDistinctiveText)])].slice(0, maxIds)
+    const generated = generatedIn(name)
+    const ids = [...new Set([...generated, ...names.filter(isDistinctiveText)])].slice(0, maxIds)
     const rows = await within((tx) => ownersNamed(tx, { ids, names: [...new Set(names)].slice(0, maxIds) }))
-    const isOwnRow = ({ id, author, project }: (typeof rows)[number]): boolean =>
-      erased.has(id) || (author !== null && erased.has(author)) || (author === null && projects.has(project ?? ''))
-    const isOwn = rows.some(isOwnRow)
-    const foreign = rows.filter((row) => {
-      if (isOwnRow(row)) return false
-      const { kind, project } = row
-      const isElsewhere = project !== null && !projects.has(project)
-      // One application uses the same external id for a person in all its projects.
-      if (kind === 'participant') return !isOwn && (isElsewhere || isPerson)
-      return kind === 'account' ? isPerson : isElsewhere || kind === 'message' || kind === 'document'
-    })
-    if (foreign.length > 0) {
-      const isOutside = ({ project }: (typeof rows)[number]) => project !== null && !projects.has(project)
-      if (rows.every(isOutside) && !isOwn) return 'elsewhere'
-      return foreign.every(({ project }) => project !== null && projects.has(project)) ? 'author' : 'foreign'
+    const isErased = aliases !== undefined && aliases.size > 0 && names.some((one) => aliases.has(aliasOf(one)))
+    const person = {
+      kind: 'participant' as const,
+      isById: false,
+      isElsewhere: false,
+      organisation: null,
+      externalId: null,
     }
+    const recorded: NamedOwner[] = isErased ? [{ ...person, isOwn: true }] : []
+    const named = rows.map(({ kind, id, project, author, organisation, external_id }) => ({
+      kind: kinds[kind] ?? 'place',
+      isById: generated.includes(id),
+      isOwn:
+        erased.has(id) || (author !== null && erased.has(author)) || (author === null && projects.has(project ?? '')),
+      isElsewhere: project !== null && !projects.has(project),
+      organisation,
+      externalId: external_id,
+    }))
+    return [...named, ...recorded]
+  }
+  async function ownershipOf(name: string): Promise<Ownership> {
+    const owners = await ownersIn(name)
+    const isOwn = owners.some((one) => one.isOwn)
+    const isForeign = owners.some((one) => {
+      if (one.isOwn) return false
+      // One application uses the same external id for a person in all its projects.
+      if (one.kind === 'participant') return !isOwn && (one.isElsewhere || isPerson)
+      return one.kind === 'account' ? isPerson : one.isElsewhere || one.kind === 'source'
+    })
+    if (isForeign) return owners.every(({ isElsewhere }) => isElsewhere) && !isOwn ? 'elsewhere' : 'foreign'
     return isOwn ? 'own' : 'nobody'
   }
+  const hasOwnId = (name: string) => generatedIn(name).some((id) => erased.has(id) || projects.has(id))
+  return Object.assign(ownershipOf, { isPerson, ownersIn, hasOwnId })
+}
 
 /** Whether a name of a place names somebody else than these projects, for an erasure whose rows no longer exist. */
 export const isNamedByOthers = async (name: string, projects: readonly string[], tx: Transaction): Promise<boolean> =>

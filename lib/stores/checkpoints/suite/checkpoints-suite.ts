@@ -247,6 +247,25 @@ export function checkpointsSuite(name: string, open: () => Promise<CheckpointsUn
       expect(left.map(({ key }) => key).sort()).toEqual(others.sort())
     })
 
+    test('forget deletes an item as it is when its owner is known, although the application changed it meanwhile', async () => {
+      const id = newId('msg')
+      const put = (key: string, text: string) => memory.put(['changing'], key, { text })
+      await put('again', `Noted: ${id}.`)
+      await put('without', `Noted: ${id}.`)
+      const wanted: Remembered = {
+        sure: [id],
+        ids: [id],
+        texts: [],
+        ties: [],
+        async mayErase({ key }) {
+          await put(key, key === 'again' ? `Noted again: ${id}.` : 'Noted: nothing.')
+          return true
+        },
+      }
+      expect(await place.transaction((tx) => place.store.forget([wanted], tx))).toBe(1)
+      expect((await memory.search(['changing'])).map(({ key }) => key)).toEqual(['without'])
+    })
+
     describe('rows of other writers', () => {
       /** Inserts a row into the library's table directly. */
       const write = async (thread: string, channel: string, type: string, blob: Buffer, version = '1') =>
