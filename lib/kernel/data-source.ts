@@ -132,8 +132,8 @@ export interface Decisions {
   heldBy(items: readonly ItemId[], tx: Transaction, now: Date): Promise<ReadonlyMap<ItemId, string>>
 }
 
-/** A place that a complete reading has read: a thread, an item, a key, an object, a node. */
 type ErasedAmong = (ids: readonly string[]) => Promise<string[]>
+/** A place that a complete reading has read: a thread, an item, a key, an object, a node. */
 export interface ReadPlace {
   /** Identifies the place for counts and for an admin. A hash where the name may contain personal data. */
   id: string
