@@ -12,6 +12,7 @@ import {
   dataOf,
   eraseWholeProject,
   type MadeProject,
+  madeAttachment,
   madeConversation,
   madeMessage,
   madeProject,
@@ -55,7 +56,7 @@ async function say(project?: MadeProject) {
   const conversation = await madeConversation(test, own)
   const text = sentence()
   const message = await madeMessage(test, conversation, own.owner, { content: text })
-  return { project: own, conversation, text, path: message.path }
+  return { ...message, project: own, conversation, text }
 }
 type Said = Awaited<ReturnType<typeof say>>
 const erase = ({ path, project }: Said) => eraseWholeProject(test, path, project.owner)
@@ -134,6 +135,17 @@ describe('an erasure of a message', () => {
     expect(threads).toContainEqual(expect.objectContaining({ id: 'store', verdict: 'changed', evidence: ['items:1'] }))
     expect(JSON.stringify(data)).not.toContain(nobodys)
     expect(await dumpOf(nobodys)).toContain(said.text)
+  })
+
+  it('erases what only a file of the message says in threads that name its conversation, and in no other', async () => {
+    const said = await say()
+    const text = sentence()
+    await madeAttachment(test, said, said.project.owner, { bytes: text })
+    const [nobodys, named] = [crypto.randomUUID(), `${said.conversation.id}:researcher`]
+    for (const thread of [nobodys, named]) await write(thread, [new HumanMessage(text)])
+    const line = await linesOf(await erase(said))
+    expect([(await dumpOf(nobodys)).includes(text), (await dumpOf(named)).includes(text)]).toEqual([true, false])
+    expect(line).toMatchObject({ residue: 0 })
   })
 
   it('leaves a thread of another project, and words that a living author of another project wrote', async () => {

@@ -4,7 +4,7 @@ import type { ErasedRunMatch, ErasedWords } from '#lib/kernel/data-source.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import { scopedId, shownId } from '#lib/kernel/scoped-ids.ts'
 import type { CheckpointStore, Remembered, TextSearch } from '#lib/stores/checkpoints/checkpoints.ts'
-import { erasersOf, placeRule } from '../values/place-owners.ts'
+import { erasersOf, placeRule, placesNaming } from '../values/place-owners.ts'
 import { Fingerprints, withoutFileWords } from '../words/fingerprints.ts'
 import { livingAuthors } from '../words/living-authors.ts'
 import { explainedRuns } from '../words/remaining-texts.ts'
@@ -78,7 +78,8 @@ function searchOf(searched: SearchedWords): TextSearch {
       const known = await ofProjects()
       const runs = new Set(known)
       for (const [text, found] of seen) {
-        const unknown = found.filter(({ run }) => !runs.has(run))
+        // Where the words of files do not count, they are not sought.
+        const unknown = found.filter(({ run, isOfFile }) => !isOfFile && !runs.has(run))
         if (unknown.length > 0) for (const run of await living.explained(text, unknown)) runs.add(run)
       }
       return runs
@@ -138,6 +139,8 @@ export async function threadWordSearches(
       threads.filter((thread) => thread !== null),
     ),
   )
+  const unowned = threads.filter((thread): thread is string => thread !== null && !theirs.has(thread))
+  const named = await within((tx) => placesNaming(tx, unowned, own))
   const made = new Map<string, TextSearch | undefined>()
   return (thread: string | null): { words?: TextSearch; keepsDerived?: boolean } => {
     const owners = thread === null ? undefined : theirs.get(thread)
@@ -145,7 +148,7 @@ export async function threadWordSearches(
     const keepsDerived = owners?.isDisjointFrom(new Set(own)) === true
     const projects = [...new Set([...own, ...(owners ?? [])])].sort()
     const key = JSON.stringify([projects, keepsDerived, isUnowned ? thread : null])
-    const counted = isUnowned || keepsDerived ? known.map(withoutFileWords) : known
+    const counted = keepsDerived || (isUnowned && !named.has(thread)) ? known.map(withoutFileWords) : known
     if (!made.has(key)) made.set(key, wordSearch({ words: counted, projects, now, within, isUnowned }))
     const search = made.get(key)
     return { ...(search && { words: search }), ...(keepsDerived && { keepsDerived }) }
@@ -234,11 +237,13 @@ export async function threadsWithWords(
       const explained = new Set<number>()
       for (const project of new Set([...projects, ...(owners.get(thread) ?? [])]))
         for (const run of await explainedBy(project)) explained.add(run)
-      if (!owners.has(thread))
+      if (!owners.has(thread)) {
+        const isNamed = (await within((one) => placesNaming(one, [thread], projects))).has(thread)
         for (const { text, found: runs } of some) {
-          const unknown = runs.filter(({ run }) => !explained.has(run))
+          const unknown = runs.filter(({ run, isOfFile }) => !(isOfFile && isNamed) && !explained.has(run))
           if (unknown.length > 0) for (const run of await living.explained(text, unknown)) explained.add(run)
         }
+      }
       if (!some.some(({ found: runs }) => runs.some(({ run }) => !explained.has(run)))) continue
       if (owners.has(thread) || (await mayErase(thread))) found.push(thread)
     }

@@ -49,6 +49,21 @@ export async function ownerByNames(tx: Transaction, given: readonly string[], ow
   return claimed.some((one) => isOwn(one) && one.is_any) ? 'ours' : 'foreign'
 }
 
+/** Of these places, those whose names have a generated id of the projects. */
+export async function placesNaming(
+  tx: Transaction,
+  places: readonly string[],
+  projects: readonly string[],
+): Promise<Set<string>> {
+  const own = { projects, organisations: [], ids: new Set<string>() }
+  const found = new Set<string>()
+  for (const place of places) {
+    const ids = generatedIn(place)
+    if (ids.length > 0 && (await ownerByIds(tx, ids, own)) === 'named') found.add(place)
+  }
+  return found
+}
+
 /**
  * Whether something may be erased in a place that no row of the registry names. Asks once for the same names. `outside`: hashes of the
  * places for which the answer was no, because names may be personal data.
