@@ -160,6 +160,8 @@ describe('a complete reading of checkpoints', () => {
 
   it('leaves the email address of an erased person in the words of a living author', async () => {
     const [said, other] = [await say(), await madeProject(test)]
+    // An organization ends with its last member, and claims nothing afterwards.
+    await madeMember(test, said.project)
     const { email } = await test.db.prisma.account.findUniqueOrThrow({ where: { id: said.project.owner.accountId } })
     const request = `Please send the minutes to ${email} before the meeting.`
     await madeMessage(test, await madeConversation(test, other), other.owner, { content: request })

@@ -229,9 +229,12 @@ describe.each(sampled('languages of the long-term store', ['JavaScript', 'Python
 
       test('a repeated erasure knows the organization that another page recorded, after the rows are deleted', async () => {
         const word = name()
-        const { project, message } = await said(sentenceOf(word))
+        const { project, conversation, message } = await said(sentenceOf(word))
         await madeProject(app)
         await claimsOnly(project.owner.organisationId, [`team-${word}`])
+        const namespace = [`team-${word}-x`, 'memories']
+        // It exists at planning, so its id and the organization are on different pages.
+        await on().put(namespace, 'again', { text: `As ${message.id} says.` })
         const source = app.app.dataSources.find(({ name: one }) => one === 'checkpoints.messages')
         if (!source) throw new Error('the data source is missing')
         const part = { kind: 'project' as const, id: project.id, project: project.id, conversation: null }
@@ -243,7 +246,7 @@ describe.each(sampled('languages of the long-term store', ['JavaScript', 'Python
         app.clock.advance(31 * 24 * 3_600_000)
         await app.app.jobs.find(({ name: job }) => job === 'projects.close')?.execute(app.app.pipeline, {})
         await drain(app)
-        const namespace = [`team-${word}-x`, 'memories']
+        expect(await on().get(namespace, 'again')).toBeNull()
         await on().put(namespace, 'again', { text: `As ${message.id} says.` })
         const nobody = { subject: { account: null, agents: [] } }
         const residue = () => source.residue(nobody, all, app.clock.now())
@@ -257,6 +260,12 @@ describe.each(sampled('languages of the long-term store', ['JavaScript', 'Python
         expect(await residue()).toBe(1)
         await repeat(all)
         expect([await residue(), await on().get(namespace, 'again')]).toEqual([0, null])
+        // The second search of the run knows the id of the conversation, which is on another page, too.
+        await on().put([conversation.id], 'again', { text: `As ${message.id} says.` })
+        app.clock.advance(25 * 3_600_000)
+        await app.app.jobs.find(({ name: job }) => job === 'erasure.recheck')?.execute(app.app.pipeline, {})
+        await drain(app)
+        expect(await on().get([conversation.id], 'again')).toBeNull()
       })
 
       test('erasure removes a person’s name and email address, however short they are', async () => {
