@@ -220,9 +220,11 @@ function isMostlyWide(bytes: Uint8Array): boolean {
   return found * 3 >= bytes.length
 }
 
+/** In a shorter text, a single zero says nothing about its encoding. */
+const leastWide = 16
 /** UTF-16 without a mark: it has zeros, and all its characters exist. In the wrong order, spaces and line ends are letters. */
 function wideOf(bytes: Uint8Array): 'utf-16le' | 'utf-16be' | undefined {
-  if (bytes.length % 2 === 1 || !bytes.includes(0)) return undefined
+  if (bytes.length < leastWide || bytes.length % 2 === 1 || !bytes.includes(0)) return undefined
   let best: { label: 'utf-16le' | 'utf-16be'; score: number } | undefined
   for (const label of ['utf-16le', 'utf-16be'] as const) {
     const text = decoded(bytes.subarray(0, maxSample), label)

@@ -16,7 +16,6 @@ import {
   addLegalHoldCounts,
   dueSteps,
   legalHoldCounts,
-  nobody,
   participating,
   type RunScope,
   stageAt,
@@ -177,13 +176,13 @@ export async function reinstateRun(
 ): Promise<void> {
   const id = newId('run')
   const part = 'part' in scope ? scope.part : undefined
-  const { account, agents, participants = [] } = 'part' in scope ? nobody : scope.subject
   const run = {
     id,
     receiptId,
-    accountId: account,
-    agents: [...agents],
-    participants: [...participants],
+    // As in every run that is done: only the ledger and the receipt still name the subject.
+    accountId: null,
+    agents: [],
+    participants: [],
     partKind: part?.kind ?? null,
     partId: part?.id ?? null,
     projectId: part?.project ?? null,

@@ -261,11 +261,12 @@ describe.each(sampled('languages of the long-term store', ['JavaScript', 'Python
         await repeat(all)
         expect([await residue(), await on().get(namespace, 'again')]).toEqual([0, null])
         // The second search of the run knows the id of the conversation, which is on another page, too.
-        await on().put([conversation.id], 'again', { text: `As ${message.id} says.` })
+        const known = ['again', conversation.id] as const
+        await on().put([known[0]], known[1], { text: `As ${message.id} says.` })
         app.clock.advance(25 * 3_600_000)
         await app.app.jobs.find(({ name: job }) => job === 'erasure.recheck')?.execute(app.app.pipeline, {})
         await drain(app)
-        expect(await on().get([conversation.id], 'again')).toBeNull()
+        expect(await on().get([known[0]], known[1])).toBeNull()
       })
 
       test('erasure removes a person’s name and email address, however short they are', async () => {
