@@ -12,14 +12,7 @@ import { read, stream } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import type { EngineDeps, RunFingerprints } from '../engine/dependencies.ts'
 import { lockPart, lockRunRow, stepTurns } from './repository.ts'
-import {
-  addLegalHoldCounts,
-  dueSteps,
-  legalHoldCounts,
-  participating,
-  type RunScope,
-  stageAt,
-} from './run-rules.ts'
+import { addLegalHoldCounts, dueSteps, legalHoldCounts, participating, type RunScope, stageAt } from './run-rules.ts'
 
 export const startJob = 'erasure.start'
 export const stepJob = 'erasure.step'
