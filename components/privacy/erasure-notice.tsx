@@ -33,11 +33,12 @@ export function ErasureNotice({ erasure, onKept }: { erasure: ErasureAhead; onKe
   const cancelling = useMutation({
     mutationFn: () => request(cancelAt, { params: { id: erasure.requestId } }),
     onSuccess: onKept,
-    // Refresh in every case: only the server knows whether the cancellation was in time.
-    onSettled: () => {
+    // After a success, the second press of a double click may arrive before the button disappears.
+    onError: () => {
       isAsked.current = false
-      router.refresh()
     },
+    // Refresh in every case: only the server knows whether the cancellation was in time.
+    onSettled: () => router.refresh(),
   })
   const problem = cancelling.error instanceof RequestRefused ? cancelling.error.problem : undefined
   const { agent, grace } = erasure
