@@ -1,7 +1,7 @@
 // Allowed dependencies between folders, as described in ARCHITECTURE.md.
 const tests = '(\\.test\\.tsx?$|^lib/testing/|^lib/stores/[^/]+/suite/)'
 /** The composition root, the platform and the operator's code. Of `lib/config/`, any module may import all but the store locations. */
-const root = '((app|composition|platform|operator)/|config/(locations|location-names)\\.ts$|[^/]+\\.ts$)'
+const root = '((app|composition|platform|operator)/|config/locations\\.ts$|[^/]+\\.ts$)'
 module.exports = {
   forbidden: [
     {

@@ -2,6 +2,8 @@ import { defineConfig } from '@playwright/test'
 import { findBrowser } from './e2e/browser.ts'
 import { origin } from './e2e/credentials.ts'
 
+// The names of tests contain the seed, and each worker process computes them again.
+process.env.KP_SEED ??= String(Date.now() % 2 ** 31)
 const executablePath = process.env.KP_BROWSER ?? findBrowser()
 
 export default defineConfig({

@@ -298,7 +298,7 @@ describe('from contribution to receipt', () => {
     for (const options of [[], ['--json']]) {
       const { out, status } = await kp(['get', id, ...options])
       expect(status).toBe(0)
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: the output must not contain these characters
       expect(out).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e]/)
       expect(out).toContain('harmless')
     }

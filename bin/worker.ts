@@ -2,9 +2,8 @@ import './runtime.ts'
 import { createApp } from '#lib/app.ts'
 import { readEnv } from '#lib/config/env.ts'
 import { sweepJob } from '#lib/domains/retention/service.ts'
-import { runJobsAfterReplay } from '#lib/jobs/after-restore.ts'
 import { enqueue } from '#lib/jobs/queue.ts'
-import { runJobs } from '#lib/jobs/runner.ts'
+import { runJobs, runJobsAfterReplay } from '#lib/jobs/runner.ts'
 import { supervised } from './supervised.ts'
 
 const env = readEnv()

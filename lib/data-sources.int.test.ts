@@ -31,7 +31,7 @@ const unheld: Record<string, string> = {
   complete_readings: 'ids of the receipts for which every store is read, and times; no words',
   reading_stores: 'how far a store was read, and counts',
   reading_findings: 'counts and ids of places in stores where erased words were found; no words',
-  reading_pages: 'ids of what a reading is about to erase; deleted when the reading goes on',
+  reading_pages: 'ids of what a reading is about to erase; deleted when the reading continues',
   remaining_places: 'ids of places in stores where a reading left erased words, and decisions; no words',
   receipt_readings: 'second statements of receipts: counts and times; they are returned with the receipts',
   erasure_waits: 'names of stores that a run waits for, and times; the row is deleted when the store answers',

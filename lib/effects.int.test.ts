@@ -459,6 +459,31 @@ describe('data of others', () => {
       expect(await changing(made, [made.id, made.tokenId], agent.id)).toEqual({ found: [], invalid: [] })
   }, 300_000)
 
+  it.each(['manager', 'person', 'auditor'] as const)(
+    'are changed by no operation of a %s of the organization whose password was not entered recently',
+    async (role) => {
+      const { agent, owner } = await others()
+      const colleague = await signedIn(test, role, owner.organisationId)
+      test.clock.advance(11 * 60_000)
+      const sessions = await test.db.prisma.session.findMany({ where: { accountId: colleague.accountId } })
+      const own = [colleague.accountId, ...sessions.map(({ id }) => id)]
+      expect((await changing(colleague, own, agent.id)).found).toEqual([])
+    },
+    300_000,
+  )
+
+  it('are changed by no operation of the owner of another project, or of the agent that owns it', async () => {
+    const { agent, owner } = await others()
+    const colleague = await signedIn(test, 'person', owner.organisationId)
+    const theirs = await issuedAgent(test, ['read', 'write', 'privacy'], { owner: colleague, tier: 'enterprise' })
+    const project = await madeProject(test, { owner: colleague, agent: theirs })
+    for (const by of [colleague, theirs]) {
+      const sessions = await test.db.prisma.session.findMany({ where: { accountId: colleague.accountId } })
+      const own = [colleague.accountId, theirs.id, theirs.tokenId, project.id, ...sessions.map(({ id }) => id)]
+      expect((await changing(by, own, agent.id)).found).toEqual([])
+    }
+  }, 300_000)
+
   it('are changed by no operation of an admin whose password was not entered recently', async () => {
     const { agent } = await others()
     const admin = await signedIn(test, 'admin')

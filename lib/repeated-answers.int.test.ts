@@ -29,7 +29,7 @@ beforeAll(async () => {
   project = await madeProject(test)
   conversation = await madeConversation(test, project)
   message = await madeMessage(test, conversation, project.owner)
-  sopId = (await test.fetch('POST', '/v1/sop', { token: admin.token, body: sop() })).json.data.id
+  sopId = (await test.fetch('POST', '/v1/sop', { token: project.agent.token, body: sop() })).json.data.id
 })
 afterAll(() => test?.close())
 

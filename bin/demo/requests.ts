@@ -167,7 +167,7 @@ export function requestsInEveryState(): { happenings: Happening[]; last: Happeni
       'kim@example.org',
       {
         kinds: ['rectification'],
-        statement: 'My name stands in units of a colleague’s agent as that of the expert; I was never asked.',
+        statement: 'Units of a colleague’s agent name me as the expert. Nobody asked me.',
       },
       1.2,
     ),
@@ -180,7 +180,7 @@ export function requestsInEveryState(): { happenings: Happening[]; last: Happeni
         }),
     },
     minds(31.2, 'kim', otto),
-    notes(12.7, 'kim', otto, 'The colleague has been asked which units; nine of them so far.'),
+    notes(12.7, 'kim', otto, 'I asked the colleague which units name Kim: nine so far.'),
     byAdmin(11.3, otto, (world, visitor) =>
       world.ask(visitor, extendRequest, {
         params: { id: known(requests, 'kim') },

@@ -1,12 +1,12 @@
 import { encode } from 'next-auth/jwt'
 import type { z } from 'zod'
-import { limitKeyOf } from '#lib/access/client-address.ts'
 import { sessionSecret } from '#lib/access/sessions.ts'
 import type { App } from '#lib/app.ts'
 import type { RequestInput } from '#lib/client/request.ts'
 import { publicUrl } from '#lib/config/env.ts'
 import type { Locale } from '#lib/domains/accounts/rules.ts'
 import type { ApiRequest, ApiResponse } from '#lib/http/api-request.ts'
+import { limitKeyOf } from '#lib/kernel/network-keys.ts'
 import type { OperationShape } from '#lib/kernel/operation.ts'
 
 /** Credentials and address of a client. */
@@ -90,7 +90,7 @@ export function visits(app: App) {
     const answer = await app.handle(useCase, request, { params: given, address })
     const told = await textOf(answer.body)
     if (answer.status >= 400) throw new Refused(operation.id, answer.status, codeOf(told), told)
-    // The story uses no responses other than JSON.
+    // The demo reads only JSON responses.
     if (operation.produces || answer.status === 204) return undefined as z.output<O['output']>
     return operation.output.parse(told === '' ? undefined : JSON.parse(told)) as z.output<O['output']>
   }

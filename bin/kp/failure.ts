@@ -121,6 +121,24 @@ function tellRefusal(error: RequestRefused, url: string, command: (words: string
   }
 }
 
+const fileReasons: Record<string, string> = {
+  ENOENT: 'no such file or folder',
+  ENOTDIR: 'a part of this path is not a folder',
+  EACCES: 'no permission',
+  EPERM: 'no permission',
+  EROFS: 'this file system is read-only',
+  ENOSPC: 'no space is left on the disk',
+}
+/** A system error about a file in words; undefined for others. */
+function fileReason(error: unknown): string | undefined {
+  const code = errorCode(error) ?? ''
+  // Node names no path when a folder is read as a file.
+  if (code === 'EISDIR') return 'This is a folder, not a file.'
+  const path = error instanceof Error && 'path' in error ? error.path : undefined
+  const reason = fileReasons[code]
+  return reason === undefined || typeof path !== 'string' ? undefined : `${path}: ${reason}.`
+}
+
 /** Describes any error without a stack. `url`: the registry. `command`: formats a call of `kp` for this user. */
 export function describeError(error: unknown, url: string, command: (words: string) => string): PrintedError {
   if (error instanceof RequestRefused) return tellRefusal(error, url, command)
@@ -147,9 +165,8 @@ export function describeError(error: unknown, url: string, command: (words: stri
     }
   const code = errorCode(error)
   const message = error instanceof Error ? error.message : String(error)
-  // System messages name the file and the error: "ENOENT: no such file or directory, open 'x.json'".
   if (code !== undefined && /^E[A-Z]+$/.test(code))
-    return { code: code.toLowerCase(), message: `${message}.`, exitCode: exitCodes.failed }
+    return { code: code.toLowerCase(), message: fileReason(error) ?? `${message}.`, exitCode: exitCodes.failed }
   return {
     code: 'defect',
     message: `kp failed: ${message.split('\n')[0] ?? ''}`,

@@ -280,7 +280,7 @@ describe.skipIf(!(await areStoresInstalled()))('kp find and kp orphans with ever
     })
   })
 
-  it('goes on when a table is dropped or changed while the search reads another', async () => {
+  it('continues when a table is dropped or changed while the search reads another', async () => {
     const { find } = await import('#lib/operator/find.ts')
     const { postgresSource } = await import('#lib/operator/find-postgres.ts')
     const schema = `kp_find_${randomUUID().slice(0, 8)}`
@@ -331,6 +331,8 @@ describe.skipIf(!(await areStoresInstalled()))('kp find and kp orphans with ever
     wrong.password = secret
     const missing = new URL(reader)
     missing.pathname = '/nothing'
+    const noSchema = new URL(reader)
+    noSchema.searchParams.set('schema', 'nothing')
     const noBucket = stores.settings.KP_OBJECTS_URL.replace(/\/[^/?]+(?=\?|$)/, '/nothing-here')
     const unknownUser = servers.graphUrl.replace(/:[^:@]+@/, `:${secret}@`)
     for (const [option, url, reason] of [
@@ -348,7 +350,8 @@ describe.skipIf(!(await areStoresInstalled()))('kp find and kp orphans with ever
         `redis://:${secret}@127.0.0.1:1`,
         'the server does not answer, or the scheme of the address is wrong',
       ],
-      ['--s3', noBucket, 'this database or bucket does not exist'],
+      ['--postgres', noSchema.href, 'this database, schema, bucket or folder does not exist'],
+      ['--s3', noBucket, 'this database, schema, bucket or folder does not exist'],
     ] as const) {
       const { status, out, err } = await line.run(['find', name, option, url])
       expect([option, status, out.includes(`not searched completely: ${reason}\n`)]).toEqual([option, 1, true])

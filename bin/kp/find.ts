@@ -2,6 +2,7 @@ import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Command } from 'commander'
 import { readStoreEnv } from '#lib/config/env.ts'
+import { errorCode } from '#lib/kernel/error-code.ts'
 import type { FindReport } from '#lib/operator/find.ts'
 import { objectsAddress } from '#lib/stores/objects/address.ts'
 import { exitCodes, Failure, usageFailure } from './failure.ts'
@@ -105,10 +106,10 @@ async function findPerson(session: CommandSession, words: readonly string[], opt
     import('#lib/operator/find-stores.ts'),
   ])
   const sources = [
-    ...stores.postgres.map(postgresSource),
+    ...stores.postgres.map((url) => postgresSource(url, { requiresSchema: true })),
     ...stores.neo4j.map(neo4jSource),
     ...stores.redis.map(redisSource),
-    ...stores.s3.map(objectsSource),
+    ...stores.s3.map((url) => objectsSource(url)),
   ]
   try {
     const report = await find({
@@ -173,7 +174,10 @@ async function listOrphans(session: CommandSession, options: OrphanOptions): Pro
     throw usageFailure('--known names a column of PostgreSQL. Name its database with --postgres.')
   if (options.named.length > 0 && options.known === undefined)
     throw usageFailure('--named requires --known, which lists the conversations that exist.')
-  const { findOrphans } = await import('#lib/operator/orphans.ts')
+  const [{ findOrphans }, { failureOf }] = await Promise.all([
+    import('#lib/operator/orphans.ts'),
+    import('#lib/operator/find.ts'),
+  ])
   const report = await findOrphans({
     postgres,
     neo4j,
@@ -182,7 +186,10 @@ async function listOrphans(session: CommandSession, options: OrphanOptions): Pro
     known: options.known,
     forms: options.named,
   }).catch((error: unknown) => {
-    throw new Failure('not_searched', error instanceof Error ? error.message : 'The search failed.', {
+    // PostgreSQL names the table or the column that does not exist.
+    const isClear = error instanceof Error && /^(?:42|$)/.test(errorCode(error) ?? '')
+    const message = isClear ? error.message : `The ids of --known were not read: ${failureOf(error)}.`
+    throw new Failure('not_searched', message, {
       advice: 'Correct the options, then run it again. Nothing was changed.',
     })
   })

@@ -20,10 +20,10 @@ afterAll(async () => {
 const program = `${import.meta.dirname}/../kp.ts`
 
 /** `kp mcp` as a client starts it. */
-async function connected(token: string, mode: 'auto' | 'legacy') {
+async function connected(token: string, mode: 'auto' | 'legacy', url = test.url) {
   const client = new Client({ name: 'test', version: '1.0.0' }, { versionNegotiation: { mode } })
   const { PATH = '' } = process.env
-  const env = { PATH, HOME: line.workplace, KP_URL: test.url, KP_TOKEN: token }
+  const env = { PATH, HOME: line.workplace, KP_URL: url, KP_TOKEN: token }
   await client.connect(new StdioClientTransport({ command: process.execPath, args: [program, 'mcp'], env }))
   return client
 }
@@ -51,6 +51,16 @@ it.each(['auto', 'legacy'] as const)('serves the tools to a client that negotiat
 it('answers with the refusal when the token is wrong, and continues', async () => {
   const client = await connected(`kp_${'a'.repeat(40)}`, 'auto')
   for (let n = 0; n < 2; n++) expect((await called(client, 'reputation')).refusal.code).toBe('token_invalid')
+  await client.close()
+})
+
+it('names the address and the next step when no registry answers there', async () => {
+  const client = await connected(`kp_${'a'.repeat(40)}`, 'auto', 'http://localhost:1')
+  const { refusal } = await called(client, 'reputation')
+  expect(refusal).toMatchObject({
+    code: 'unreachable',
+    detail: expect.stringMatching(/^No answer from http:\/\/localhost:1: .+\. Start the registry/),
+  })
   await client.close()
 })
 

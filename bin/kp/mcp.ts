@@ -2,19 +2,22 @@ import type { Command } from 'commander'
 import { RequestRefused } from '#lib/client/request.ts'
 import { type ToolCalls, ToolRefused } from '#lib/http/mcp/tools.ts'
 import packageJson from '../../package.json' with { type: 'json' }
-import { Failure } from './failure.ts'
+import { describeError, Failure } from './failure.ts'
 import type { CommandSession } from './session.ts'
 
 /** Converts what the registry refused to the form that the tools return. Other errors of kp become refusals too, so that the MCP session continues. */
-async function refusing<T>(asked: Promise<T>): Promise<T> {
+async function refusing<T>({ url, command }: CommandSession, asked: Promise<T>): Promise<T> {
   try {
     return await asked
   } catch (error) {
     if (error instanceof RequestRefused) {
       const { code, detail, title, issues, instance } = error.problem
+      // Without an answer of a registry, the problem does not name the address.
+      const { message, advice } = describeError(error, url, command)
+      const isAnswer = code !== 'unreachable' && code !== 'unknown'
       throw new ToolRefused({
         code,
-        detail: detail ?? title,
+        detail: isAnswer ? (detail ?? title) : [message, advice].join(' '),
         ...(issues && { issues }),
         request_id: instance,
         retry_after: error.retryAfter,
@@ -38,8 +41,8 @@ async function textOf({ body }: Response, most: number): Promise<string | undefi
 }
 
 const overHttp = (session: CommandSession): ToolCalls => ({
-  call: (operation, parts) => refusing(session.call(operation, parts)),
-  read: async (operation, parts, most) => textOf(await refusing(session.stream(operation, parts)), most),
+  call: (operation, parts) => refusing(session, session.call(operation, parts)),
+  read: async (operation, parts, most) => textOf(await refusing(session, session.stream(operation, parts)), most),
 })
 
 /** Serves tools on standard input and output until the client closes them. */

@@ -295,7 +295,8 @@ test('delete is rejected under a legal hold until a person releases it', async (
 test('sop lists a procedure, approves it as an admin, and writes it as a skill', async () => {
   const { token } = await issuedAgent(app, ['admin', 'read', 'write'])
   const env = { KP_TOKEN: token }
-  const id = await post('/v1/sop', token, sop({ name: 'Restore a backup' }))
+  const author = await issuedAgent(app, ['read', 'write'])
+  const id = await post('/v1/sop', author.token, sop({ name: 'Restore a backup' }))
   expect((await kp.run(['sop', 'list', 'backup'], { env })).out).toContain(id)
   expect((await kp.run(['sop', 'approve', id], { env })).out).toContain('Version 1')
   const written = await kp.run(['sop', 'export-skill', id, '--into', 'procedures', '--json'], { env })

@@ -1,13 +1,14 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import { useEffect, useRef, useState } from 'react'
+import { useState } from 'react'
 import { useApiInfiniteQuery, useApiMutation } from '#components/frame/api-query.ts'
 import { useQueryStates } from '#components/frame/query-state.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { FilterBar } from '#components/ui/filter-bar.tsx'
+import { focusOnMount } from '#components/ui/focus-on-mount.ts'
 import { NoMatch } from '#components/ui/no-match.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { DataTable } from '#components/ui/table.tsx'
@@ -20,10 +21,8 @@ import { memberParsers, memberQuery } from './user-filters.ts'
 
 /** The result of the last action. It takes the focus, because the button of the action may no longer be on the page. */
 function Done({ title, text }: { title: string; text: string | undefined }) {
-  const place = useRef<HTMLDivElement>(null)
-  useEffect(() => place.current?.focus(), [])
   return (
-    <Alert ref={place} tone="done" title={title} isLive>
+    <Alert ref={focusOnMount} tone="done" title={title} isLive>
       {text && <p>{text}</p>}
     </Alert>
   )

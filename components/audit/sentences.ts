@@ -45,6 +45,8 @@ const has = <Group extends 'operations' | 'events' | 'system' | 'plain'>(
   name: string,
 ): name is keyof Messages[Group] & string => Object.hasOwn(messages[group], name)
 
+/** No space follows: 系统更新了. */
+const endsInChinese = /[\p{Script=Han}）]$/u
 const lists = ['query', 'list', 'actors', 'minders', 'search']
 
 /**
@@ -63,7 +65,9 @@ export function sentenceKeyOf(
   }
   if (isRevocation(resourceType, details) && agentId.startsWith(system)) return 'system.token-update'
   const plain = `${resourceType}-${action}`
-  if (agentId.startsWith(system) && has(messages, 'system', plain)) return `system.${plain}`
+  if (agentId.startsWith(system))
+    // A job names what it deleted by a reason instead of an id.
+    for (const known of [`${plain}-${resourceId}`, plain]) if (has(messages, 'system', known)) return `system.${known}`
   if (action === 'read') return lists.includes(resourceId) ? 'listed' : 'plain.read'
   const operation = textIn(details.operation)
   if (has(messages, 'operations', operation)) return `operations.${operation}`
@@ -81,7 +85,8 @@ export function useSentences() {
   const { list } = usePunctuation()
   const isChinese = useLocale() === 'zh'
   const inside = (value: string): string => (isChinese ? besideChinese(value) : value)
-  const whole = (sentence: string): string => (isChinese ? tidyChinese(sentence) : sentence)
+  const whole = (sentence: string, who = ''): string =>
+    isChinese ? tidyChinese(endsInChinese.test(who) ? sentence.replace(`${who} `, () => who) : sentence) : sentence
 
   const actorOf = ({ agentId, actorName }: Pick<Told, 'agentId' | 'actorName'>): string => {
     if (actorName !== null) return isolated(actorName)
@@ -103,25 +108,31 @@ export function useSentences() {
   /** The sentence for the entries of one act that have the same kind. */
   const sentenceOf = ({ entry, count }: ListedActPart, { names = {}, tries = 1 }: Partial<ListedAct> = {}): string => {
     const details = entry.details ?? {}
+    const who = actorOf(entry)
     const named = (id: unknown): string => {
       const text = textIn(id)
       return text === '' ? t('somebody') : isolated(names[text] ?? shortened(text))
     }
     const translated = (value: string): string => (isKey(words.roles.names, value) ? role(value) : value)
-    if (tries > 1) return whole(t('tried', { who: actorOf(entry), what: inside(thingOf(entry, 1)), tries }))
+    if (tries > 1) return whole(t('tried', { who, what: inside(thingOf(entry, 1)), tries }), who)
     const key = sentenceKeyOf(messages, entry)
     return whole(
       t(key, {
-        who: actorOf(entry),
+        who,
         what: key === 'listed' ? t(`things.${typeOf(entry.resourceType)}.all`) : inside(thingOf(entry, count)),
         agent: inside(named(details.agent_id)),
         target: inside(named(details.target)),
         role: translated(textIn(details.role)),
         from: translated(textIn(details.from)),
         to: translated(textIn(details.to)),
+        decision: textIn(details.decision),
+        valid: textIn(details.valid),
+        on: textIn(details.on),
+        count: typeof details.count === 'number' ? details.count : count,
         fields: list(listIn(details.fields).map((field) => field.replaceAll('_', ' '))),
         kinds: list(listIn(details.kinds).map((name) => (isKey(words.requestNames.kinds, name) ? kind(name) : name))),
       }),
+      who,
     )
   }
   return { sentenceOf, actorOf }

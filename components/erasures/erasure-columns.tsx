@@ -72,6 +72,7 @@ export function useErasureColumns(): ShownColumn<Erasure>[] {
     {
       key: 'state',
       title: t('columns.state'),
+      phone: 'beside',
       value: ({ state }) => t(`states.${state}`),
       cell: (erasure) => <Status erasure={erasure} />,
     },
@@ -92,6 +93,7 @@ export function useErasureColumns(): ShownColumn<Erasure>[] {
     {
       key: 'receipt',
       title: t('receipt'),
+      phone: 'plain',
       value: ({ receipt_id }) => receipt_id,
       cell: ({ receipt_id }) =>
         receipt_id === null ? (
@@ -103,6 +105,7 @@ export function useErasureColumns(): ShownColumn<Erasure>[] {
     {
       key: 'run',
       title: t('columns.run'),
+      phone: 'hidden',
       value: ({ run_id }) => run_id,
       cell: ({ run_id }) => <CopyableId id={run_id} what={t('columns.run')} longest={18} />,
     },

@@ -22,7 +22,7 @@ export function ErasureFacts({ run, isAdmin }: { run: Run; isAdmin: boolean }) {
         list('notYet')
       ) : (
         <TextLink key="receipt" href={`/receipts/${run.receipt_id}`}>
-          {list('receipt')}
+          {list('openReceipt')}
         </TextLink>
       ),
     ],

@@ -10,6 +10,7 @@ import {
   filedDeletionIn,
   filedDeletionStatus,
   isDeleteWord,
+  isStillCounting,
 } from './deletion-rules.ts'
 
 const line = (holder: string, count: number, ...held: number[]) => ({
@@ -183,3 +184,13 @@ test.each(['aheadOut', 'begunOut'] as const)(
     expect(zh.deletion.done.states[status].text).toMatch(/^如未取消/)
   },
 )
+
+test('isStillCounting returns true until the plan is complete, unless a place was deleted or waits', () => {
+  const place = { store: 'postgresql', records: 17, remaining: 17, held: 0, found_again: null, waiting_since: null }
+  const other = { ...place, store: 'files', records: 1, remaining: 1 }
+  expect(isStillCounting({ state: 'planning', places: [place, other] })).toBe(true)
+  expect(isStillCounting({ state: 'erasing', places: [place, other] })).toBe(false)
+  // Planned again after a search that found records: the earlier numbers remain.
+  expect(isStillCounting({ state: 'planning', places: [{ ...place, remaining: 0 }, other] })).toBe(false)
+  expect(isStillCounting({ state: 'planning', places: [place, { ...other, waiting_since: later }] })).toBe(false)
+})

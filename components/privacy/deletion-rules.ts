@@ -1,4 +1,5 @@
 import type { RequestSaying } from '#components/requests/request-rules.ts'
+import type { ErasureProgress } from '#lib/domains/erasure/contract.ts'
 import { isPseudonymized } from '#lib/domains/erasure/rules.ts'
 import type { planErasure, RequestView } from '#lib/domains/privacy-requests/contract.ts'
 import { type Grace, graceEnd, legalDueAt } from '#lib/domains/privacy-requests/rules.ts'
@@ -160,3 +161,8 @@ export function agentsNotYetFiled(receipt: UnderReceipt, until: string | undefin
       return until !== undefined && Date.parse(until) > now.getTime() ? 'aheadOut' : 'begunOut'
   }
 }
+
+/** Whether the deletion still counts the records of each place, so that the numbers would rise before they fall. */
+export const isStillCounting = ({ state, places }: ErasureProgress): boolean =>
+  state === 'planning' &&
+  places.every(({ records, remaining, waiting_since }) => remaining === records && waiting_since === null)

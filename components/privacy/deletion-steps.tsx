@@ -30,6 +30,7 @@ import {
   deletionSteps,
   filedDeletionQuery,
   isDeleteWord,
+  isStillCounting,
   nameChoices,
 } from './deletion-rules.ts'
 import { ExportDesk, type Exports, exportsAt } from './export-desk.tsx'
@@ -532,7 +533,7 @@ export function DeletionProgress({ receiptId, isSlow = false }: { receiptId: str
     }
   }, [router, receiptId, isSlow, isFollowed, isOver])
 
-  if (!progress || progress.places.length === 0)
+  if (!progress || progress.places.length === 0 || isStillCounting(progress))
     return <ProgressBar value={0} max={0} label={t('states.running.title')} />
   return (
     <div className="grid gap-4">

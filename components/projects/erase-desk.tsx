@@ -186,15 +186,12 @@ export function EraseDesk(planned: PlannedErasureProps) {
   const t = useTranslations('projects.plan')
   const erasing = useErasing(planned.projectId, planned.target)
   const { plan, planProblem } = erasing
-  if (planProblem?.code === 'forbidden') return <p>{t('forbidden')}</p>
+  if (planProblem?.code === 'forbidden') return <ProblemAlert problem={planProblem} advice={t('forbidden')} />
   if (planProblem)
     return (
       <div className="grid justify-items-start gap-3">
         <p>{t('failed')}</p>
         <ProblemAlert problem={planProblem} />
-        <Button tone="plain" onClick={erasing.lookAgain}>
-          {t('again')}
-        </Button>
       </div>
     )
   if (!plan)

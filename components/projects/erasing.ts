@@ -52,7 +52,6 @@ export function useErasing(projectId: string, { kind, id, conversation = '' }: P
     plan: planIn(asked.data),
     isLooking: asked.isFetching && asked.data === undefined,
     planProblem: asked.problem,
-    lookAgain: () => void asked.refetch(),
     isPending: change.isPending,
     problem: change.problem,
     reset: change.reset,

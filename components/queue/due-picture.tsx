@@ -5,7 +5,7 @@ import { toneOfTimeLeft } from '#components/requests/time-left-rules.ts'
 import { countByStretch } from './due.ts'
 import type { AdminRequest } from './endpoints.ts'
 
-const [width, height, left, right] = [960, 58, 4, 20]
+const [width, height, left, right] = [960, 58, 9, 20]
 /** Days shown before and after now; requests beyond are drawn at the edge. */
 const [before, after] = [7, 35]
 const base = height - 19

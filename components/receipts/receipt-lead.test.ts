@@ -91,7 +91,7 @@ describe('the first layer of a receipt', () => {
     expect(textOf({ stores: [] })).toContain('proves no deletion'))
 
   it('states that stores were read in full only if the receipt has this statement', () => {
-    expect(textOf()).toContain('No store was read in full.')
+    expect(textOf()).toContain('No store was fully read yet.')
     const text = textOf(reading())
     expect(text).toMatch(/1 kind of stored data was also read in full\. No deleted words remain/)
     expect(text).not.toContain('Not read')

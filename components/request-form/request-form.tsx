@@ -1,11 +1,12 @@
 'use client'
 
 import { useLocale, useTranslations } from 'next-intl'
-import { type FormEvent, useEffect, useRef, useState } from 'react'
+import { type FormEvent, useRef, useState } from 'react'
 import { useApiMutation } from '#components/frame/api-query.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Choice, Field, TextArea } from '#components/ui/field.tsx'
+import { focusOnMount } from '#components/ui/focus-on-mount.ts'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { type RequestKind, requestKinds } from '#lib/domains/privacy-requests/rules.ts'
 import { sendFormAt } from './endpoints.ts'
@@ -20,11 +21,9 @@ type Fault = 'email' | 'kind' | 'statement'
 /** What happens after the form is sent; it takes the focus from the form, which disappears. */
 function Sent({ email, again }: { email: string; again: () => void }) {
   const t = useTranslations('requestForm.sent')
-  const ref = useRef<HTMLDivElement>(null)
-  useEffect(() => ref.current?.focus(), [])
   return (
     <div className="grid gap-4">
-      <Alert tone="done" title={t('title')} ref={ref} isLive>
+      <Alert tone="done" title={t('title')} ref={focusOnMount} isLive>
         <p>{t('text', { email })}</p>
         <p>{t('nothing')}</p>
       </Alert>

@@ -2,8 +2,8 @@
 
 import { CircleCheck, CircleX } from 'lucide-react'
 import { useTranslations } from 'next-intl'
-import { useEffect, useRef } from 'react'
 import type { ProblemDocument } from '#lib/client/request.ts'
+import { focusOnMount } from './focus-on-mount.ts'
 import { usePunctuation } from './punctuation.ts'
 
 export interface Outcome {
@@ -19,8 +19,6 @@ export interface Outcome {
 export function OutcomeList({ title, done, outcomes }: { title: string; done: string; outcomes: readonly Outcome[] }) {
   const t = useTranslations('problems')
   const { colon } = usePunctuation()
-  const place = useRef<HTMLElement>(null)
-  useEffect(() => place.current?.focus(), [])
   const ofApproval = useTranslations('common.approval')
   const reasonOf = ({ problem, reason }: Outcome) =>
     problem?.proposal_id === undefined
@@ -28,7 +26,7 @@ export function OutcomeList({ title, done, outcomes }: { title: string; done: st
       : ofApproval('asked')
   return (
     <section
-      ref={place}
+      ref={focusOnMount}
       tabIndex={-1}
       role="status"
       className="grid gap-2 rounded-box border border-line bg-raised px-4 py-3"

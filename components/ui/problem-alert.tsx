@@ -12,8 +12,11 @@ export interface QueryProblem extends ProblemDocument {
   retry?: { again: () => void; isAsking: boolean }
 }
 
-/** A refusal in the reader's language: what happened, what to do, and the request id for support. Offers to ask a failed query again. */
-export function ProblemAlert({ problem }: { problem: QueryProblem }) {
+/**
+ * A refusal in the reader's language: what happened, what to do, and the request id for support. Offers to ask a failed query again.
+ * `advice` replaces the general sentence on what to do where the page knows more.
+ */
+export function ProblemAlert({ problem, advice }: { problem: QueryProblem; advice?: string }) {
   const t = useTranslations('problems')
   const common = useTranslations('common')
   const signIn = useSignInHref()
@@ -31,7 +34,7 @@ export function ProblemAlert({ problem }: { problem: QueryProblem }) {
   const isOurs = problem.status > 0 && problem.status < 500
   return (
     <Alert tone={isOurs ? 'danger' : 'warning'} title={t(`${code}.what`)} isLive>
-      <p>{t(`${code}.do`)}</p>
+      <p>{advice ?? t(`${code}.do`)}</p>
       {code === 'sign_in_needed' && (
         // In a new tab, so that typed text on this page survives.
         <p>

@@ -15,11 +15,10 @@ import { sharedQuestion } from '#lib/kernel/concurrency.ts'
 import type { Actor, Clock, Transaction } from '#lib/kernel/context.ts'
 import { actsAsAdmin } from '#lib/kernel/effects.ts'
 import { hashOf } from '#lib/kernel/ids.ts'
-import { subnetsOf48, widerKeyOf } from '#lib/kernel/network-keys.ts'
+import { limitKeyOf, widerWindow } from '#lib/kernel/network-keys.ts'
 import type { OperationShape, Permission, Verb } from '#lib/kernel/operation.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { limitKeyOf } from './client-address.ts'
 import type { Limiter, RateLimitWindow } from './limiter.ts'
 
 /** What qualifies an actor for a verb. One table for all domains: a new domain needs no line here. */
@@ -233,7 +232,12 @@ export const personCaller = (row: SessionRow): Caller => ({
 })
 
 /** See {@link PipelinePorts.requirePresent}. */
-export async function requirePresent(tx: Transaction, actor: Actor, isWriting: boolean, now: Date): Promise<void> {
+export async function requirePresent(
+  tx: Transaction,
+  actor: Pick<Actor, 'tokenId' | 'sessionId' | 'isAdmin'>,
+  isWriting: boolean,
+  now: Date,
+): Promise<void> {
   const { tokenId, sessionId } = actor
   const rest = 'What was stored before remains.'
   if (tokenId !== undefined) {
@@ -315,10 +319,10 @@ interface CountedWindow extends RateLimitWindow {
 export function createAccess(deps: AccessDeps) {
   /** Counts an IPv6 address in its /64 and also in its /48, which has 16 times the limit: a /48 contains 65,536 /64 networks. */
   async function consume(key: string, limit: number, isAddress: boolean): Promise<RateLimitWindow> {
-    const wider = isAddress ? widerKeyOf(key) : undefined
+    const wider = isAddress ? widerWindow({ key, limit }) : undefined
     const [own, of48] = await Promise.all([
       deps.limiter.consume(key, limit),
-      wider === undefined ? undefined : deps.limiter.consume(wider, limit * subnetsOf48),
+      wider === undefined ? undefined : deps.limiter.consume(wider.key, wider.limit),
     ])
     return of48 && !of48.allowed && own.allowed ? of48 : own
   }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { processorTime } from '#lib/testing/processor-time.ts'
-import { clientAddress, limitKeyOf, trustedProxies } from './client-address.ts'
+import { clientAddress, trustedProxies } from './client-address.ts'
 
 const nobody = trustedProxies('')
 const proxies = trustedProxies('10.0.0.0/8, 192.0.2.7, fd00::/8 ,2001:db8:ffff::1')
@@ -105,35 +105,5 @@ describe('trustedProxies', () => {
     '10.0.0.0/1e1',
   ])('rejects %s and names it', (item) => {
     expect(() => trustedProxies(`127.0.0.1, ${item}`)).toThrow(`"${item}"`)
-  })
-})
-
-describe('limitKeyOf', () => {
-  test.each([
-    ['203.0.113.9', '203.0.113.9'],
-    ['::ffff:203.0.113.9', '203.0.113.9'],
-    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
-    ['2001:db8::1', '2001:db8:0:0::/64'],
-    ['2001:db8::1:0:0:1', '2001:db8:0:0::/64'],
-    ['2001:db8:1:2::', '2001:db8:1:2::/64'],
-    ['::1', '0:0:0:0::/64'],
-    ['::', '0:0:0:0::/64'],
-    ['::192.0.2.1', '0:0:0:0::/64'],
-    ['1:2:3:4:5:6:7::', '1:2:3:4::/64'],
-    ['unknown', 'unknown'],
-  ])('returns for %s the key %s', (address, key) => {
-    expect(limitKeyOf(address)).toBe(key)
-  })
-
-  test('returns the same key within a /64 and different keys for different /64 networks', () => {
-    const half = fc.array(fc.integer({ min: 1, max: 0xffff }), { minLength: 4, maxLength: 4 }) // with zeros it could be a mapped IPv4 address
-    const text = (groups: number[]) => groups.map((group) => group.toString(16)).join(':')
-    fc.assert(
-      fc.property(half, half, half, half, (net, host, otherNet, otherHost) => {
-        const key = limitKeyOf(`${text(net)}:${text(host)}`)
-        expect(limitKeyOf(`${text(net)}:${text(otherHost)}`)).toBe(key)
-        if (text(net) !== text(otherNet)) expect(limitKeyOf(`${text(otherNet)}:${text(host)}`)).not.toBe(key)
-      }),
-    )
   })
 })

@@ -1,4 +1,5 @@
-import { BlockList, isIP, isIPv4, isIPv6, SocketAddress } from 'node:net'
+import { BlockList, isIP, isIPv4 } from 'node:net'
+import { normalisedAddress } from '#lib/kernel/network-keys.ts'
 
 /** The proxies whose `X-Forwarded-For` is trusted. */
 export interface TrustedProxies {
@@ -6,29 +7,15 @@ export interface TrustedProxies {
   has(address: string): boolean
 }
 
-const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/
-
-/**
- * Normalizes an address: no zone, the canonical form of IPv6 (RFC 5952), and IPv4 for mapped addresses. Undefined if the text is not an
- * address.
- */
-function normalised(text: string): string | undefined {
-  if (isIPv4(text)) return text
-  const [address = ''] = text.split('%', 1)
-  if (!isIPv6(address)) return undefined
-  const canonical = new SocketAddress({ family: 'ipv6', address }).address
-  return MAPPED.exec(canonical)?.[1] ?? canonical
-}
-
 /** Parses an entry of `X-Forwarded-For`, which some proxies write with brackets or a port. */
 function addressOfHop(hop: string): string | undefined {
   const bare = /^\[([^\]]*)\](?::\d{1,5})?$/.exec(hop)?.[1] ?? /^([\d.]+):\d{1,5}$/.exec(hop)?.[1] ?? hop
-  return normalised(bare)
+  return normalisedAddress(bare)
 }
 
 function addTo(list: BlockList, item: string) {
   const [text = '', bits, ...rest] = item.split('/')
-  const address = text.includes('%') ? undefined : normalised(text)
+  const address = text.includes('%') ? undefined : normalisedAddress(text)
   const max = isIPv4(text) ? 32 : 128
   const given = bits === undefined ? max : /^\d{1,3}$/.test(bits) ? Number(bits) : Number.NaN
   const prefix = address !== undefined && isIPv4(address) ? given - (max - 32) : given // ::ffff:10.0.0.0/104 is 10.0.0.0/8
@@ -65,7 +52,7 @@ export function clientAddress(
   forwardedFor: string | null,
   trusted: TrustedProxies,
 ): string {
-  let client = socketAddress === undefined ? undefined : normalised(socketAddress)
+  let client = socketAddress === undefined ? undefined : normalisedAddress(socketAddress)
   if (client === undefined) return 'unknown'
   if (forwardedFor === null) return client
   for (const hop of forwardedFor.split(',').reverse()) {
@@ -75,33 +62,4 @@ export function clientAddress(
     client = address
   }
   return client
-}
-
-/**
- * The key of a limit per address: an IPv4 address itself; for IPv6 its /64, because a host may use any address of its subnet (RFC 4291
- * §2.5.1) and would otherwise have 2⁶⁴ limits.
- */
-export function limitKeyOf(address: string): string {
-  const canonical = normalised(address)
-  return canonical === undefined || isIPv4(canonical) ? (canonical ?? address) : prefixOf(canonical, 4)
-}
-
-/**
- * The network in which registrations are counted: the /24 of an IPv4 address, or the /48 of an IPv6 address, the usual assignment to one
- * customer (RFC 6177).
- */
-export function customerNetworkOf(address: string): string {
-  const canonical = normalised(address)
-  if (canonical === undefined) return address
-  return isIPv4(canonical) ? canonical.replace(/\d{1,3}$/, '0/24') : prefixOf(canonical, 3)
-}
-
-/** The leading groups of a canonical IPv6 address, as a network. */
-function prefixOf(canonical: string, groups: 3 | 4): string {
-  const [head = '', tail = ''] = canonical.split('::')
-  const groupsOf = (part: string) => (part === '' ? [] : part.split(':'))
-  const before = groupsOf(head)
-  const after = groupsOf(tail)
-  const zeros = Array<string>(8 - before.length - after.length).fill('0')
-  return `${[...before, ...zeros, ...after].slice(0, groups).join(':')}::/${groups * 16}`
 }

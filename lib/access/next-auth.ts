@@ -5,10 +5,49 @@ import type { Identified, IdentityRefusal } from '#lib/domains/accounts/identiti
 import { type Locale, localeOf, sessionLife } from '#lib/domains/accounts/rules.ts'
 import { SecondFactorRefusal } from '#lib/domains/accounts/second-factors/verification.ts'
 import type { OpenSession, SignInVisit } from '#lib/domains/accounts/sign-in.ts'
+import { limitKeyOf } from '#lib/kernel/network-keys.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { isOneFactor } from './authentication-methods.ts'
-import { limitKeyOf } from './client-address.ts'
 import { sessionCookieName, sessionSecret } from './sessions.ts'
+
+/** Methods of RFC 8176 §2, by what they prove. */
+const kindOf: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    pwd: 'knowledge',
+    pin: 'knowledge',
+    kba: 'knowledge',
+    hwk: 'possession',
+    swk: 'possession',
+    otp: 'possession',
+    sms: 'possession',
+    tel: 'possession',
+    sc: 'possession',
+    face: 'inherence',
+    fpt: 'inherence',
+    iris: 'inherence',
+    retina: 'inherence',
+    vbm: 'inherence',
+  }),
+)
+/** Values of `acr` with a published meaning: several factors, or a credential that cannot be phished. */
+const strongClasses = new Set([
+  'https://refeds.org/profile/mfa',
+  'http://schemas.openid.net/pape/policies/2007/06/multi-factor',
+  'phr',
+  'phrh',
+])
+
+/**
+ * Whether the identity provider reported a sign-in with one factor. It did if `amr` (RFC 8176) contains neither `mfa` nor methods of two
+ * kinds, and `acr` names no known class with several factors. Without `amr` the provider reported nothing, and its sign-in counts.
+ */
+export function isOneFactor({ amr, acr }: Readonly<Record<string, unknown>>): boolean {
+  if (!Array.isArray(amr) || amr.length === 0) return false
+  if (typeof acr === 'string' && strongClasses.has(acr)) return false
+  if (amr.includes('mfa')) return false
+  const kinds = new Set(amr.map((method) => kindOf.get(String(method))))
+  kinds.delete(undefined)
+  return kinds.size < 2
+}
 
 /** Part of the redirect URI: `/api/auth/callback/oidc`. */
 const providerId = 'oidc'

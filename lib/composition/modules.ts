@@ -46,9 +46,9 @@ import type { DataSource } from '#lib/kernel/data-source.ts'
 import type { DomainModule, PersonalData } from '#lib/kernel/module.ts'
 import { connectedSearch } from '#lib/operator/find-connected.ts'
 import { erasureSubjects } from '#lib/platform/erasure-subjects.ts'
+import { residueIn } from '#lib/platform/open-stores.ts'
 import type { Platform } from '#lib/platform/platform.ts'
 import { outboxDataSource } from '#lib/stores/mail/outbox-folder.ts'
-import { residueIn } from '#lib/stores/residue.ts'
 
 /** Within a stage, data is erased in this order: records before the identities through which they are found. */
 function inOrderOfErasure(platform: Platform, moreDataSources: readonly DataSource[]): readonly PersonalData[] {

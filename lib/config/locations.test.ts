@@ -1,8 +1,7 @@
 import { join, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { readEnv } from './env.ts'
-import { storeLocationNamed } from './location-names.ts'
-import { assessLocations, refuseOutside, sitesOf, storeLocationsOf } from './locations.ts'
+import { assessLocations, refuseOutside, sitesOf, storeLocationNamed, storeLocationsOf } from './locations.ts'
 
 const dataDir = resolve('a-folder')
 const places = (given: Record<string, string> = {}) => storeLocationsOf(readEnv({ KP_DATA_DIR: dataDir, ...given }))

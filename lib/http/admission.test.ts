@@ -165,7 +165,7 @@ describe('contributions', () => {
   it('are the operations that store content, except uploads, erasures and registrations', () => {
     const shape = { stores: 'one record' } as OperationShape
     expect(poolOf(shape)).toBe('contributions')
-    expect(poolOf({ ...shape, upload: ['text/plain'] })).toBeUndefined()
+    expect(poolOf({ ...shape, upload: ['text/plain'] })).toBe('uploads')
     expect(poolOf({ ...shape, pool: 'registrations' })).toBe('registrations')
   })
 })

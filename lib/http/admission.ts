@@ -98,6 +98,8 @@ export function admission({ maxShared = () => 1, ...bounds }: AdmissionBounds): 
  * How many of these requests a process runs concurrently, and how many wait. Each uses a database connection most of the time, of which
  * there are ten. One tenant can take a quarter of the erasures, and one network half of the registrations.
  *
+ * An upload holds a slot as long as its client sends, and meanwhile memory and perhaps a file. One tenant can take an eighth of these slots.
+ *
  * Contributions leave connections free for everything else: revocations, privacy requests and reads wait for none of them. While an
  * erasure runs or waits, contributions have fewer, so that under overload a contribution is rejected before an erasure is. Contributions of one
  * agent that share a transaction share a slot.
@@ -105,6 +107,7 @@ export function admission({ maxShared = () => 1, ...bounds }: AdmissionBounds): 
 const bounds = {
   erasures: { atOnce: 16, waiting: 400, share: 1 / 4 },
   registrations: { atOnce: 4, waiting: 400, share: 1 / 2 },
+  uploads: { atOnce: 64, waiting: 400, share: 1 / 8 },
   contributions: { atOnce: 7, shared: 16, besideErasures: { atOnce: 2, shared: 4 }, waiting: 200 },
 }
 
@@ -115,6 +118,7 @@ export function admissionPools({ patience }: { patience: number }): Readonly<Rec
   return {
     erasures,
     registrations: admission({ ...bounds.registrations, patience }),
+    uploads: admission({ ...bounds.uploads, patience }),
     contributions: admission({
       atOnce: () => current().atOnce,
       maxShared: () => current().shared,

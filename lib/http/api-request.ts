@@ -14,6 +14,8 @@ export interface ApiRequest {
   url: string
   headers: { get(name: string): string | null }
   body: AsyncIterable<Uint8Array> | null
+  /** Whether the whole body has arrived, so that the client can no longer delay it. False if it is omitted. */
+  hasArrived?(): boolean
 }
 
 /** Several lines of one header form one list (RFC 9110 §5.3). */

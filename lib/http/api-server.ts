@@ -85,28 +85,36 @@ const patience = 60_000
 const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 
+/** Bytes per second below which a body is too slow, so that its client cannot keep a slot and memory for days. */
+const slowestBody = 8 * 1024
+
 const slow = (seconds: number) =>
   new Problem('bad_request', {
-    detail: `No data arrived for ${seconds} seconds, so the server closed the request. Send it again.`,
+    detail: `No data arrived for ${seconds} seconds, or less than ${slowestBody} bytes per second, so the server closed the request. Send it again.`,
     headers: { Connection: 'close' },
   })
 
 /**
- * The body as it arrives. A streamed body may take any time in total, but must not pause longer than `max` while its reader waits; the
- * reader's own time does not count. @throws `bad_request`
+ * The body as it arrives. While its reader waits, a streamed body must not pause longer than `max`, and must not wait longer in total than
+ * `max` and a second for each {@link slowestBody} bytes; the reader's own time does not count. @throws `bad_request`
  */
 async function* arriving(request: IncomingMessage, max = patience): AsyncGenerator<Uint8Array> {
   // The connection stays open when reading stops, so that a response can be sent.
   const pieces = request.iterator({ destroyOnReturn: false })
   let timer: NodeJS.Timeout | undefined
+  let [received, waited] = [0, 0]
   try {
     for (;;) {
+      const begun = performance.now()
+      const left = Math.max(0, Math.min(max, max + (received / slowestBody) * 1000 - waited))
       const stalled = new Promise<never>((_, tooSlow) => {
-        timer = setTimeout(() => tooSlow(slow(max / 1000)), max)
+        timer = setTimeout(() => tooSlow(slow(max / 1000)), left)
       })
       const { done, value } = await Promise.race([pieces.next(), stalled])
       clearTimeout(timer)
       if (done) return
+      waited += performance.now() - begun
+      received += value.byteLength
       yield value
     }
   } finally {
@@ -135,6 +143,7 @@ const apiRequest = (request: IncomingMessage, max: number): ApiRequest => ({
   url: request.url ?? '/',
   headers: { get: (name) => headerText(request.headers[name.toLowerCase()]) },
   body: arriving(request, max),
+  hasArrived: () => request.complete,
 })
 
 /** Closes the source of a body that nobody reads. A generator that has not begun would leave its file or connection open. */

@@ -10,7 +10,7 @@ import { finished } from 'node:stream/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { longWaits, type TestApp, testApp } from '#lib/testing/app.ts'
 import { issuedAgent } from '#lib/testing/people.ts'
 import { trace } from '#lib/testing/units.ts'
 
@@ -183,6 +183,62 @@ describe('a client that sends very slowly', () => {
       length.startsWith('Content') ? ' ' : '1\r\n \r\n',
     )
     expect(ended?.after).toBeGreaterThan(max * 0.9)
+  })
+
+  const importHead = () =>
+    `POST /v1/import HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${agent.token}\r\nContent-Type: application/json\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n`
+
+  it('is rejected when an upload is slower than 8 KiB per second, although it never pauses', async () => {
+    const ended = await dripping(importHead(), '1\r\n \r\n')
+    expect(ended).toBeDefined()
+    expect(ended?.after).toBeGreaterThan(max * 0.9)
+    expect(answerOf(ended?.text ?? '')).toMatchObject({ status: 400, json: { code: 'bad_request' } })
+  }, 300_000)
+
+  it('is accepted when an upload takes longer than the limit of a pause, with steady progress', async () => {
+    // Long beside a pause of a busy machine.
+    const patience = 10_000
+    const database = { ownerUrl: test.ownerUrl, appUrl: test.app.env.DATABASE_URL ?? '', drop: async () => {} }
+    const patient = await testApp({}, database, { patience })
+    onTestFinished(() => patient.close())
+    const { socket, closed } = lineTo(patient.url)
+    socket.write(importHead())
+    const sent = Buffer.from(document)
+    // Spaces before JSON mean nothing.
+    const padding = `10000\r\n${' '.repeat(0x10000)}\r\n`
+    const started = performance.now()
+    while (performance.now() - started < patience * 1.2) {
+      socket.write(padding)
+      await delay(1_000)
+    }
+    socket.write(`${sent.length.toString(16)}\r\n`)
+    socket.write(sent)
+    socket.write('\r\n0\r\n\r\n')
+    const { text } = await closed
+    expect(text).toMatch(/^HTTP\/1\.1 200 /)
+  })
+})
+
+describe('uploads', () => {
+  it('of one tenant have eight slots, and do not exclude those of another', async () => {
+    const database = { ownerUrl: test.ownerUrl, appUrl: test.app.env.DATABASE_URL ?? '', drop: async () => {} }
+    const hasty = await testApp({}, database, { waits: { ...longWaits, admission: 10 } })
+    const other = await issuedAgent(test, ['read', 'write'], { tier: 'enterprise' })
+    const opened = Array.from({ length: 9 }, () => lineTo(hasty.url))
+    try {
+      for (const { socket } of opened)
+        socket.write(
+          `POST /v1/import HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${agent.token}\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n{`,
+        )
+      const refused = await Promise.race(opened.map(async ({ socket }) => String((await once(socket, 'data'))[0])))
+      expect(answerOf(refused)).toMatchObject({ status: 503, json: { code: 'unavailable' } })
+      const headers = { 'Content-Type': 'application/json' }
+      const theirs = await hasty.fetch('POST', '/v1/import', { token: other.token, body: '{', headers })
+      expect([theirs.status, theirs.json.code]).toEqual([400, 'malformed_json'])
+    } finally {
+      for (const { socket } of opened) socket.destroy()
+      await hasty.close()
+    }
   })
 })
 

@@ -2,7 +2,6 @@ import { createHash, createHmac, type Hmac, randomUUID, timingSafeEqual } from '
 import { isIPv4 } from 'node:net'
 import { z } from 'zod'
 import { type Access, type Caller, challenge, permittedTo } from '#lib/access/access.ts'
-import { customerNetworkOf } from '#lib/access/client-address.ts'
 import type { RateLimitWindow } from '#lib/access/limiter.ts'
 import { limitHeaders, uncountedWindow } from '#lib/access/limiter.ts'
 import { localeOf } from '#lib/domains/accounts/rules.ts'
@@ -11,6 +10,7 @@ import type { AdmittedWrite, StorageAdmission, StorageUsage } from '#lib/domains
 import type { Actor, Context, PipelinePorts } from '#lib/kernel/context.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import { maxMembers } from '#lib/kernel/json.ts'
+import { customerNetworkOf } from '#lib/kernel/network-keys.ts'
 import { type OperationShape, type Pool, poolOf, type RawInput } from '#lib/kernel/operation.ts'
 import { invalid, Problem, problems } from '#lib/kernel/problem.ts'
 import { traceRequest } from '#lib/kernel/tracing.ts'
@@ -457,17 +457,22 @@ export function createHandle(deps: HandlerDeps): Handle {
     const admission = operation.isOpenBeforeReplay ? undefined : await admit()
     if (operation.perAddress !== undefined)
       await limits.countAddress({ operation, requestClass, common, address: via.address }, operation.perAddress)
-    const caller = await identify(operation, request, via)
-    refuseCrossSite(request, caller, origin)
-    const isPermitted = caller.actor.can(operation.permission)
-    if (operation.limit !== 'exempt' && (isPermitted || caller.actor.kind !== 'anonymous'))
-      await limits.countRequest({ operation, requestClass, common, address: via.address }, caller)
+    const hasArrived = request.hasArrived?.() === true
+    const first = await identify(operation, request, via)
+    refuseCrossSite(request, first, origin)
+    const mayBegin = first.actor.can(operation.permission)
+    if (operation.limit !== 'exempt' && (mayBegin || first.actor.kind !== 'anonymous'))
+      await limits.countRequest({ operation, requestClass, common, address: via.address }, first)
+    // A client decides when its body arrives, and the caller can lose a session, a token or a role meanwhile.
+    const isDelayed = operation.body !== undefined && mayBegin && !hasArrived
     // If the caller lacks the permission, the pipeline rejects the request before the body is read.
     const { value, bytes } =
-      operation.body && isPermitted
-        ? await readJson(request, bodyBounds(operation, caller))
+      operation.body && mayBegin
+        ? await readJson(request, bodyBounds(operation, first))
         : // A streamed body is identified by its headers, because its bytes are not known yet.
           { value: undefined, bytes: Buffer.from(operation.upload ? declaredOf(request) : '') }
+    const caller = isDelayed ? await identify(operation, request, via) : first
+    const isPermitted = caller.actor.can(operation.permission)
     const idempotency = idempotencyOf(operation, request, caller, bytes, hashKey())
     const wanted = storedBy(operation, request, bytes, value)
     const admitted =

@@ -67,7 +67,7 @@ const deleteFailedJobs = statement('jobs.delete-failed', {
     WHERE attempts >= max_attempts AND locked_at IS NULL AND updated_at < $before HAVING count(*) > 0`,
 })
 
-export const countFailedOnce = statement('jobs.count-failed-once', {
+const countFailedOnce = statement('jobs.count-failed-once', {
   takes: { names: 'text[]' },
   returns: count,
   isPrepared: true,
@@ -76,7 +76,7 @@ export const countFailedOnce = statement('jobs.count-failed-once', {
 })
 
 /** Unfinished jobs with these names, permanently failed ones first. */
-export const unfinishedJobs = statement('jobs.unfinished', {
+const unfinishedJobs = statement('jobs.unfinished', {
   takes: { names: 'text[]', limit: 'int4' },
   returns: {
     id: 'text',
@@ -91,7 +91,7 @@ export const unfinishedJobs = statement('jobs.unfinished', {
     WHERE task_identifier = ANY($names) ORDER BY attempts >= max_attempts DESC, attempts DESC, run_at, id LIMIT $limit`,
 })
 
-export const countUnfinishedJobs = statement('jobs.count-unfinished', {
+const countUnfinishedJobs = statement('jobs.count-unfinished', {
   takes: { names: 'text[]' },
   returns: { failed: 'int4', retrying: 'int4', waiting: 'int4' },
   isPrepared: true,
@@ -260,3 +260,39 @@ export const queueJobs = (db: Database) => [
     },
   }),
 ]
+
+/** A job that is waiting or has failed: ids, counts and times, without its payload and error. */
+export interface StoredJobRun {
+  id: string
+  name: string
+  state: 'waiting' | 'retrying' | 'failed'
+  attempts: number
+  attemptLimit: number
+  /** The time of the next attempt; for a job that failed permanently, of the last one. */
+  at: Date
+}
+
+/** At most `limit` unfinished jobs with these names, permanently failed ones first, and the number of jobs by state. */
+export async function storedJobRuns(
+  db: Database,
+  names: readonly string[],
+  limit: number,
+): Promise<{ jobs: StoredJobRun[]; counts: Record<StoredJobRun['state'], number> }> {
+  const [rows, [counted]] = await Promise.all([
+    unfinishedJobs(db, { names, limit }),
+    countUnfinishedJobs(db, { names }),
+  ])
+  return {
+    jobs: rows.map(({ id, name, attempts, max, run_at, updated_at }) => {
+      const state = attempts >= max ? 'failed' : attempts > 0 ? 'retrying' : 'waiting'
+      return { id, name, state, attempts, attemptLimit: max, at: state === 'failed' ? updated_at : run_at }
+    }),
+    counts: counted ?? { failed: 0, retrying: 0, waiting: 0 },
+  }
+}
+
+/** How many unfinished jobs with these names have failed at least once, including those that are not retried any more. */
+export async function failedOnce(db: Database, names: readonly string[]): Promise<number> {
+  const [row] = await countFailedOnce(db, { names })
+  return row?.n ?? 0
+}

@@ -6,6 +6,15 @@ export function memoize<T>(make: () => T): () => T {
     return made.value
   }
 }
+/** Calls `make` once for each object and memoizes its result while the object exists. */
+export function memoizeByObject<K extends object, T>(make: (key: K) => T): (key: K) => T {
+  const made = new WeakMap<K, { value: T }>()
+  return (key) => {
+    const found = made.get(key) ?? { value: make(key) }
+    made.set(key, found)
+    return found.value
+  }
+}
 
 /**
  * Batches concurrent questions: those asked while other queries run share the next query, so that many requests cost one round trip. An

@@ -124,15 +124,24 @@ export interface PipelinePorts {
   /** Inserts all records with one statement, in this transaction. */
   auditWithin(tx: Transaction, ...records: readonly AuditRecord[]): Promise<void>
   /**
-   * Locks the session of a person until the transaction ends. @throws Problem `sign_in_needed` if it was ended during the request,
+   * Locks the account and the session of a person until the transaction ends. @throws Problem `sign_in_needed` if it was ended during the request,
    * `forbidden` if an admin lost the role
    */
-  requireOpenSession(tx: Transaction, actor: Pick<Actor, 'sessionId' | 'isAdmin'>, now: Date): Promise<void>
+  requireOpenSession(
+    tx: Transaction,
+    actor: Pick<Actor, 'accountId' | 'sessionId' | 'isAdmin'>,
+    now: Date,
+  ): Promise<void>
   /**
    * Requires that the caller of an operation that takes long could still call it: the token is active, the session open, the admin an admin.
    * `isWriting`: and that the agent is neither restricted nor paused. @throws Problem
    */
-  requirePresent(tx: Transaction, actor: Actor, isWriting: boolean, now: Date): Promise<void>
+  requirePresent(
+    tx: Transaction,
+    actor: Pick<Actor, 'tokenId' | 'sessionId' | 'isAdmin'>,
+    isWriting: boolean,
+    now: Date,
+  ): Promise<void>
   /** Writes the row in this transaction; it is retained for seven years. */
   recordDeletion(tx: Transaction, deletion: DeletionRecord): Promise<unknown>
   /** Resolves once the entry is stored. Entries of concurrent reads share one insert. */
@@ -144,8 +153,13 @@ export interface PipelinePorts {
      */
     claim(tx: Transaction, claim: IdempotencyClaim, now: Date): Promise<StoredReply | undefined>
     complete(tx: Transaction, claim: IdempotencyClaim, reply: StoredReply & { resourceId: string }): Promise<void>
-    /** Releases a key that has no stored reply. */
-    release(tx: Transaction, claim: IdempotencyClaim): Promise<void>
+    /**
+     * Keeps the key of work that is still running. `mine`: the times at which this request claimed or renewed it. @throws Problem `conflict` if
+     * another request has claimed it since
+     */
+    renew(tx: Transaction, claim: IdempotencyClaim, mine: readonly Date[], now: Date): Promise<void>
+    /** Releases a key that has no stored reply, unless another request has claimed it since. */
+    release(tx: Transaction, claim: IdempotencyClaim, mine: readonly Date[]): Promise<void>
   }
 }
 

@@ -6,13 +6,12 @@ export type ItemId = string
 
 /** The time limit in milliseconds of a transaction that searches a store which may contain any amount of unrelated data. */
 export const longestSearch = 600_000
-/** The transaction options for work with a data source. */
-export const timeFor = ({ isShared }: Pick<DataSource, 'isShared'>): { longest?: number } =>
-  isShared ? { longest: longestSearch } : {}
-
-/** Whether a data source erases and verifies with the words of the run. */
+/** Whether a data source plans, erases and verifies with the words of the run. It may read all texts of a person. */
 export const needsWords = ({ isShared, comparesWords }: Pick<DataSource, 'isShared' | 'comparesWords'>): boolean =>
   isShared === true || comparesWords === true
+/** The transaction options for work with a data source. */
+export const timeFor = (dataSource: Pick<DataSource, 'isShared' | 'comparesWords'>): { longest?: number } =>
+  needsWords(dataSource) ? { longest: longestSearch } : {}
 
 /** A run of erased words in another text: UTF-16 offsets (`end` exclusive) and the run's fingerprint. */
 export interface ErasedRunMatch {
@@ -36,6 +35,8 @@ export interface ErasedWords {
   namesIn(text: string): ErasedRunMatch[]
   /** Words that may be a name of the erased person and are too uncertain to remove: single words, initials, cases. Only counted. */
   uncertainIn?(text: string): ErasedRunMatch[]
+  /** Whether they have runs that only files have. Undefined: perhaps. */
+  readonly hasFiles?: boolean
   /** Whether the runs of the file with this key are among these words, unless others explain them. */
   hasFile?(key: string): boolean
 }
@@ -70,7 +71,7 @@ export interface ErasureOptions {
    * In a repeated round, all items of the step: the rows that tell whose a place is may no longer exist, and the items of a page do not have
    * all ids, projects and organizations.
    */
-  all?: readonly ItemId[]
+  all?(): Promise<readonly ItemId[]>
   /**
    * None of its items existed at planning, so missing items are not counted. On all other pages every item counts, because a crash may
    * have occurred between two commits.
@@ -155,8 +156,12 @@ export interface ReadPlace {
   itemsOfNames?(projects: readonly string[], tx: Transaction): Promise<ItemId[]>
   /** Whether it belongs to other projects than these, by ids. A name there may be somebody else's. */
   isOfOthers(projects: readonly string[], tx: Transaction): Promise<boolean>
+  /** Some of its values cannot be read. They may contain anything. */
+  isUnread?: boolean
+  /** Its texts are identifiers of an application: nothing here changes them. What is found in them is counted as left. */
+  isFixed?: boolean
   /** Its current texts. Only for a store that may not return the same places for the same cursor. */
-  again?(): Promise<readonly string[]>
+  again?(): Promise<Pick<ReadPlace, 'texts' | 'isUnread'>>
 }
 /** A page of a complete reading. */
 export interface ReadPage {
@@ -277,10 +282,16 @@ export interface DataSource {
   late?(scope: ErasureScope, tx: Transaction, now: Date): Promise<ItemId[]>
   /**
    * Passes a page of the texts of its store, of any owner, to `visit`, in an order that concurrent writes do not change. A complete
-   * reading calls it from the first page (null) to the last one. It only reads, and a page takes a bounded amount of memory. @throws
-   * `unavailable` if its store does not respond or is switched off
+   * reading calls it from the first page (null) to the last one. It only reads, and a page takes a bounded amount of memory. `until`: the
+   * cursor of a later page, where it ends. With it, a reading reads exactly the range of a page again, although others stored more in it: then
+   * several pages may be necessary. @throws `unavailable` if its store does not respond or is switched off
    */
-  read?(after: string | null, visit: (place: ReadPlace) => Promise<void>): Promise<ReadPage>
+  read?(after: string | null, visit: (place: ReadPlace) => Promise<void>, until?: string): Promise<ReadPage>
+  /**
+   * Passes the existing places with these ids to `visit`. Only for a store whose cursors lose their meaning, so that a range cannot be read
+   * again: a reading never calls `read` with `until` there.
+   */
+  readPlaces?(ids: readonly string[], visit: (place: ReadPlace) => Promise<void>): Promise<void>
   /**
    * Those items of a former erasure whose names (a key, a thread, a group: chosen by others) an existing record now uses. That record
    * owns the data under the name, so a later search leaves it.

@@ -273,7 +273,6 @@ export const doors: Readonly<Record<Effect, Doors>> = {
       'withdrawMemberInvitation',
       'resendInvitation',
       'resendMemberInvitation',
-      'editAgent',
       'setAgentSettings',
       'usePasswordLink',
       'askForPasswordReset',
@@ -370,7 +369,7 @@ export const doors: Readonly<Record<Effect, Doors>> = {
   /** Ends somebody's access or service before they notice: their sessions, their agent, the passphrase of its keys, its writes. */
   'end-access': {
     inPerson: ['endUserSessions'],
-    consulted: ['setAgentStatus', 'storeKeyring', 'setStorageQuota'],
+    consulted: ['setAgentStatus', 'storeKeyring', 'setStorageQuota', 'editAgent'],
   },
   /** Makes content visible to more readers. */
   publish: {
@@ -663,6 +662,10 @@ const outlivesSession: ReadonlySet<string> = new Set([
   'inviteMember',
   'addProjectMember',
   'claimParticipation',
+  'addAuthenticatorApp',
+  'confirmAuthenticatorApp',
+  'addPasskey',
+  'renewRecoveryCodes',
 ])
 
 const namedBy = (kind: 'inPerson' | 'consulted', operation: string): Effect[] =>

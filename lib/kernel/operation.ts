@@ -29,9 +29,10 @@ type DeletionRule = { counts: string } | { by: 'erasure' } | { none: string }
  * Operations with a common concurrency limit, of which one party may take only a part.
  * - erasures: the request carries out an erasure and waits for it. A party is an organization, or the network of unclaimed agents.
  * - registrations: anybody may register agents, without a rate limit. A party is a network.
- * - contributions: every operation that stores content has this pool, except uploads, whose clients may send slowly. See {@link poolOf}.
+ * - uploads: bodies that are read as they arrive. A party is an organization, or the network of unclaimed agents.
+ * - contributions: every other operation that stores content. See {@link poolOf}.
  */
-export type Pool = 'erasures' | 'registrations' | 'contributions'
+export type Pool = 'erasures' | 'registrations' | 'uploads' | 'contributions'
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
 
@@ -109,9 +110,9 @@ export interface OperationShape {
   refusals?: readonly ProblemCode[]
 }
 
-/** The pool of an operation: by default, what stores content is a contribution. */
+/** The pool of an operation: by default, what stores content is an upload or a contribution. */
 export const poolOf = ({ pool, stores, upload }: OperationShape): Pool | undefined =>
-  pool ?? (stores !== undefined && upload === undefined ? 'contributions' : undefined)
+  pool ?? (upload !== undefined ? 'uploads' : stores === undefined ? undefined : 'contributions')
 
 type Derived = 'limit' | 'status' | 'audit'
 /** An operation as its contract declares it: limit, status and audit action follow from the method, unless they are given. */

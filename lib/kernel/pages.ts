@@ -48,7 +48,7 @@ export function decodeCursor(cursor: string): TimeCursor | undefined {
     const parsed: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'))
     if (!Array.isArray(parsed) || typeof parsed[0] !== 'number' || typeof parsed[1] !== 'string') return undefined
     const at = new Date(parsed[0])
-    return isUsual(at) && /^[\w.:-]{1,200}$/.test(parsed[1]) ? { at, id: parsed[1] } : undefined
+    return isUsual(at) && /^[\w.:~-]{1,300}$/.test(parsed[1]) ? { at, id: parsed[1] } : undefined
   } catch {
     return undefined
   }

@@ -151,6 +151,9 @@ export const receiptTexts = {
     otherProjects: {
       text: 'unchanged items of the long-term store with the erased words that belong, or may belong, to another project of the organization',
     },
+    readOnlyItems: {
+      text: 'unchanged items with the erased words in long-term stores that this installation may only read',
+    },
     outsideItems: {
       text: 'items of the long-term store without an id of the project, outside the namespaces of its organization',
     },
@@ -190,6 +193,9 @@ export const receiptTexts = {
     },
     filesUnread: {
       text: 'deleted text files whose words were not compared with other data, such as those of more than {count} MiB',
+    },
+    wordsUncompared: {
+      text: 'words in data that belongs to nobody, if they were too many to compare with the texts of all other authors: they remain',
     },
     firstReceipt: {
       text: 'what the first receipt stated about retained data, remaining mentions and data that was not searched: after a restore, this receipt was signed again from the erasure ledger, which contains only the numbers of erased records',

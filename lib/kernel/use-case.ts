@@ -199,7 +199,7 @@ function authorise(operation: OperationShape, ctx: Context): void {
     requireStorable(ctx.pipeline.regions, actor.region, 'outside_region')
 }
 
-/** Content that is the same for everybody, in memory in every encoding in which it is sent. */
+/** Content that is the same for every caller. Memory contains it in each encoding. */
 export interface FixedContent {
   mediaType: string
   etag: string
@@ -600,14 +600,56 @@ async function claimed({ pipeline, now }: Context, claim: IdempotencyClaim): Pro
   }
 }
 
+/** How long a key of long work is not renewed, in milliseconds: far less than the time after which it is free again. */
+const renewedEvery = 5 * 60_000
+
+/**
+ * Keeps the key of work that takes several transactions, so that the same work does not run twice. After a pause in which another
+ * request could have claimed the key, no transaction commits before the key is renewed.
+ */
+function heldKey({ idempotency: claim, pipeline, now: begun }: Context) {
+  /** The times at which the key was claimed or renewed, also in transactions that were rolled back. */
+  const mine = [begun]
+  let renewedAt = begun
+  return {
+    async within<T>(tx: MutationContext['tx'], now: Date, run: () => Promise<T>): Promise<T> {
+      if (!claim || now.getTime() - renewedAt.getTime() < renewedEvery) return run()
+      mine.push(now)
+      await pipeline.idempotency.renew(tx, claim, mine, now)
+      return run()
+    },
+    /** Called after the commit of a transaction that began at this time. */
+    committed(now: Date): void {
+      if (now.getTime() - renewedAt.getTime() >= renewedEvery) renewedAt = now
+    },
+    release: (tx: MutationContext['tx']) => (claim ? pipeline.idempotency.release(tx, claim, mine) : Promise.resolve()),
+  }
+}
+type HeldKey = ReturnType<typeof heldKey>
+
+/** Runs a transaction that commits only while the key still belongs to this request. */
+async function transactionWith<T>(
+  { pipeline }: Pick<Context, 'pipeline'>,
+  held: HeldKey,
+  run: (tx: MutationContext['tx'], now: Date) => Promise<T>,
+): Promise<T> {
+  let began: Date | undefined
+  const result = await pipeline.transaction((tx) => {
+    const now = pipeline.clock.now()
+    began = now
+    return held.within(tx, now, () => run(tx, now))
+  })
+  if (began) held.committed(began)
+  return result
+}
+
 /** The context of an operation that can take as long as its caller sends: each transaction begins only while the caller may still call it. */
-const rechecked = (operation: OperationShape, ctx: Context): Context => ({
+const rechecked = (operation: OperationShape, ctx: Context, held: HeldKey): Context => ({
   ...ctx,
   pipeline: {
     ...ctx.pipeline,
     transaction: (run) =>
-      ctx.pipeline.transaction(async (tx) => {
-        const now = ctx.pipeline.clock.now()
+      transactionWith(ctx, held, async (tx, now) => {
         await ctx.pipeline.requirePresent(tx, ctx.actor, isOrdinaryWriting(operation), now)
         return run(tx)
       }),
@@ -617,8 +659,8 @@ const rechecked = (operation: OperationShape, ctx: Context): Context => ({
 /**
  * An operation that is too large for one transaction. It works in batches; each batch is a transaction that stores its rows and their
  * audit entries. The operation's own entry follows the last batch. After a fault, stored batches remain, and the error reports how many.
- * An Idempotency-Key is claimed before the work begins and completed after it; a failed request releases it. `retained` returns the body to
- * store for repetitions.
+ * An Idempotency-Key is claimed before the work begins, renewed with its batches and completed after it; a failed request releases it.
+ * `retained` returns the body to store for repetitions.
  */
 export function batched<const O extends OperationShape>(
   operation: O,
@@ -626,8 +668,7 @@ export function batched<const O extends OperationShape>(
   retained: (body: Output<O>) => unknown = (body) => body,
   complete?: (ctx: MutationContext, input: Input<O>, data: Record<string, unknown>) => Promise<Record<string, unknown>>,
 ): UseCase<O> {
-  const runRechecked: typeof run = (ctx, input) => run(rechecked(operation, ctx), input)
-  const work = read(operation, runRechecked)
+  const work = read(operation, (ctx, input) => run(rechecked(operation, ctx, heldKey(ctx)), input))
   return {
     operation,
     async execute(ctx, raw) {
@@ -642,8 +683,9 @@ export function batched<const O extends OperationShape>(
         })
       if (stored) return replay(stored)
       let resourceId: string | undefined
-      const noting = read(operation, async (...given: Parameters<typeof run>) => {
-        const reply = await runRechecked(...given)
+      const held = heldKey(ctx)
+      const noting = read(operation, async (inner: Context, input: Input<O>) => {
+        const reply = await run(rechecked(operation, inner, held), input)
         resourceId = reply.resourceId
         return reply
       })
@@ -652,12 +694,12 @@ export function batched<const O extends OperationShape>(
         const made = await noting.execute(ctx, raw)
         const body = retained(made.body as Output<O>)
         const requestHash = claim.wholeHash ? await claim.wholeHash() : claim.requestHash
-        await pipeline.transaction((tx) =>
+        await transactionWith(ctx, held, (tx) =>
           pipeline.idempotency.complete(tx, { ...claim, requestHash }, { ...made, body, resourceId: resourceId ?? '' }),
         )
         return made
       } catch (error) {
-        await pipeline.transaction((tx) => pipeline.idempotency.release(tx, claim))
+        await pipeline.transaction((tx) => held.release(tx))
         throw error
       }
     },

@@ -96,7 +96,8 @@ const searchConnectedStores =
   async (names, progress, signal) => {
     const sources: FindSource[] = []
     let own: string | undefined
-    if (env.KP_CHECKPOINTS_URL !== undefined) sources.push(postgresSource(env.KP_CHECKPOINTS_URL))
+    if (env.KP_CHECKPOINTS_URL !== undefined)
+      sources.push(postgresSource(env.KP_CHECKPOINTS_URL, { requiresSchema: true }))
     else if (databaseUrl !== undefined) {
       const threads = postgresSource(ownThreads(databaseUrl))
       own = threads.address
@@ -104,7 +105,8 @@ const searchConnectedStores =
     }
     if (env.KP_GRAPH_URL !== undefined) sources.push(neo4jSource(env.KP_GRAPH_URL))
     if (env.KP_REDIS_URL !== undefined) sources.push(redisSource(env.KP_REDIS_URL))
-    if (env.KP_OBJECTS_URL !== undefined) sources.push(objectsSource(env.KP_OBJECTS_URL))
+    // The installation makes its folder with the first object.
+    if (env.KP_OBJECTS_URL !== undefined) sources.push(objectsSource(env.KP_OBJECTS_URL, { requiresFolder: false }))
     let reading: Promise<unknown> = Promise.resolve()
     const followed = sources.map(
       (source): FindSource => ({

@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { readable } from '#lib/domains/projects/values/readable.ts'
 import { errorCode } from '#lib/kernel/error-code.ts'
+import { unusableStore } from '#lib/kernel/store-refusal.ts'
 import { readPage } from '#lib/stores/checkpoints/reading.ts'
 import { type CheckpointQuery, type CheckpointSchema, threadTables } from '#lib/stores/checkpoints/rows.ts'
 import type { FindPage, FindRecord, FindSource } from './find.ts'
@@ -82,6 +83,8 @@ export function readOnlyPostgres(url: string): {
   close(): Promise<void>
   address: string
   schema: string | null
+  /** Rejects if the address names a schema that does not exist: a search of it would be complete and find nothing. */
+  requireSchema(): Promise<void>
 } {
   const address = new URL(url)
   const schema = address.searchParams.get('schema')
@@ -108,22 +111,28 @@ export function readOnlyPostgres(url: string): {
     open = made
     return made
   }
+  const within: ReadOnly = async (work) => {
+    const connection = await client()
+    try {
+      await connection.query('BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY')
+      await connection.query(
+        `SET LOCAL statement_timeout = ${maxStatementTime}; SET LOCAL lock_timeout = ${maxLockTime}; SET LOCAL idle_in_transaction_session_timeout = 120000`,
+      )
+      return await work(connection)
+    } finally {
+      await connection.query('ROLLBACK').catch(() => {
+        open = undefined
+      })
+    }
+  }
   return {
     address: `${address.host}${address.pathname}${schema === null ? '' : `?schema=${schema}`}`,
     schema,
-    async within(work) {
-      const connection = await client()
-      try {
-        await connection.query('BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY')
-        await connection.query(
-          `SET LOCAL statement_timeout = ${maxStatementTime}; SET LOCAL lock_timeout = ${maxLockTime}; SET LOCAL idle_in_transaction_session_timeout = 120000`,
-        )
-        return await work(connection)
-      } finally {
-        await connection.query('ROLLBACK').catch(() => {
-          open = undefined
-        })
-      }
+    within,
+    async requireSchema() {
+      if (schema === null) return
+      const { rowCount } = await within((one) => one.query('SELECT FROM pg_namespace WHERE nspname = $1', [schema]))
+      if (rowCount === 0) throw unusableStore('missing', { detail: 'The schema does not exist.' })
     },
     async close() {
       isClosed = true
@@ -231,10 +240,11 @@ async function tablePage(
 
 /**
  * Every text of a PostgreSQL database: threads of LangGraph as the libraries write them, and the text, JSON and byte columns of all other
- * tables, such as long-term stores and those of pgvector. Every transaction is read-only.
+ * tables, such as long-term stores and those of pgvector. Every transaction is read-only. `requiresSchema`: a schema of the address that
+ * does not exist is a failure, as if somebody mistyped it.
  */
-export function postgresSource(url: string): FindSource {
-  const { within, close, address, schema } = readOnlyPostgres(url)
+export function postgresSource(url: string, { requiresSchema = false } = {}): FindSource {
+  const { within, close, address, schema, requireSchema } = readOnlyPostgres(url)
   let known: { parts: Part[]; skipped: string[] } | undefined
   let blocks = blocksAtOnce
   let worked = 0
@@ -302,6 +312,7 @@ export function postgresSource(url: string): FindSource {
     skipped: () => known?.skipped ?? [],
     close,
     async page(after) {
+      if (requiresSchema && known === undefined) await requireSchema()
       known ??= partsOf(await within(async (client) => (await client.query<ColumnRow>(columnsSql, [schema])).rows))
       const { parts } = known
       worked = 0

@@ -1,4 +1,7 @@
+import { readdir } from 'node:fs/promises'
 import { readable } from '#lib/domains/projects/values/readable.ts'
+import { errorCode } from '#lib/kernel/error-code.ts'
+import { type StoreRefusal, unusableStore } from '#lib/kernel/store-refusal.ts'
 import { redisCache } from '#lib/stores/cache/redis.ts'
 import { connectNeo4j } from '#lib/stores/graph/neo4j-connection.ts'
 import { neo4jReadPage } from '#lib/stores/graph/neo4j-reading.ts'
@@ -16,6 +19,22 @@ export const placeOf = (url: string): string => {
   return `${host}${pathname}`
 }
 const none = () => []
+
+const folderRefusals: Readonly<Record<string, StoreRefusal>> = {
+  ENOENT: 'missing',
+  ENOTDIR: 'missing',
+  EACCES: 'access_denied',
+  EPERM: 'access_denied',
+}
+/** A folder of a mistyped path would be empty, and a search of it complete. */
+async function requireFolder(folder: string): Promise<void> {
+  try {
+    await readdir(folder)
+  } catch (error) {
+    const code = errorCode(error) ?? ''
+    throw unusableStore(folderRefusals[code], { detail: `The folder cannot be read (${code}).` })
+  }
+}
 
 /** Nodes and relationships of every label, in reading transactions. Unlike the graph of an installation, it creates no indexes. */
 export function neo4jSource(url: string): FindSource {
@@ -69,13 +88,19 @@ export function redisSource(url: string): FindSource {
   }
 }
 
-/** `address`: without credentials. */
-export function openObjects(url: string): { address: string; open(): Promise<ObjectStore> } {
+/** `address`: without credentials. `requiresFolder`: a folder that does not exist is an error; otherwise it is empty. */
+export function openObjects(
+  url: string,
+  { requiresFolder = true } = {},
+): { address: string; open(): Promise<ObjectStore> } {
   const address = objectsAddress(url, '')
   return {
     address: address.shown,
     async open() {
-      if (address.provider === 'files') return fileObjects(address.folder)
+      if (address.provider === 'files') {
+        if (requiresFolder) await requireFolder(address.folder)
+        return fileObjects(address.folder)
+      }
       if (address.provider === 's3') return (await import('#lib/stores/objects/s3.ts')).s3Objects(address)
       return (await import('#lib/stores/objects/gcs.ts')).gcsObjects(address)
     },
@@ -83,8 +108,8 @@ export function openObjects(url: string): { address: string; open(): Promise<Obj
 }
 
 /** Every version of every object: its key, its description and its content. */
-export function objectsSource(url: string): FindSource {
-  const { address, open } = openObjects(url)
+export function objectsSource(url: string, options?: { requiresFolder?: boolean }): FindSource {
+  const { address, open } = openObjects(url, options)
   let opened: Promise<ObjectStore> | undefined
   return {
     store: 'objects',

@@ -1,7 +1,12 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { expect, it } from 'vitest'
-import { type FindRecord, type FindSource, find } from './find.ts'
+import { pathToFileURL } from 'node:url'
+import { expect, it, onTestFinished, vi } from 'vitest'
+import { type FindRecord, type FindReport, type FindSource, find } from './find.ts'
 import { identifiesSomebody } from './find-connected.ts'
+import { objectsSource } from './find-stores.ts'
 
 /** A store of three pages, each of which needs 20 ms. */
 const source = (worked?: number): FindSource => ({
@@ -41,6 +46,60 @@ it('ends during a rest, and keeps the state of the stores that were not read', a
     ['searching', 1],
     ['searching', 0],
   ])
+})
+
+it('rejects before it reads a store when its state cannot be stored', async () => {
+  const pages: (string | null)[] = []
+  const read: FindSource = {
+    ...source(0),
+    page: async (after) => {
+      pages.push(after)
+      return source(0).page(after)
+    },
+  }
+  const note = () => {
+    throw new Error('the disk is full')
+  }
+  await expect(find({ ...options, sources: [read], load: 1, note })).rejects.toThrow('the disk is full')
+  expect(pages).toEqual([])
+})
+
+it.each([
+  ['missing', 'nothing'],
+  ['a file', 'file.txt'],
+])('reports a folder of objects that is %s as not searched', async (_, at) => {
+  const folder = await mkdtemp(join(tmpdir(), 'kp-find-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  await writeFile(join(folder, 'file.txt'), '')
+  const search = (path: string) =>
+    find({ ...options, sources: [objectsSource(pathToFileURL(path).href)], load: 1 }).then(({ stores }) => stores[0])
+  expect(await search(join(folder, at))).toMatchObject({
+    state: 'failed',
+    failure: 'this database, schema, bucket or folder does not exist',
+  })
+  expect(await search(folder)).toMatchObject({ state: 'done' })
+})
+
+it('rejects with the error of a state that cannot be stored later, and reports no store as failed', async () => {
+  const full = Object.assign(new Error('full'), { code: 'ENOSPC' })
+  const late: FindSource = {
+    ...source(0),
+    async page(after) {
+      // Later than the next note is due.
+      const clock = vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 10_000)
+      onTestFinished(() => {
+        clock.mockRestore()
+      })
+      return source(0).page(after)
+    },
+  }
+  const reports: FindReport[] = []
+  const note = (report: FindReport) => {
+    reports.push(structuredClone(report))
+    if (reports.length > 1) throw full
+  }
+  await expect(find({ ...options, sources: [late], load: 1, note })).rejects.toBe(full)
+  expect(reports.map(({ stores }) => stores[0]?.state)).toEqual(['searching', 'searching'])
 })
 
 it('keeps the places with the most matches, and counts all', async () => {

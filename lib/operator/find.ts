@@ -152,7 +152,7 @@ const failures: Readonly<Record<string, string>> = {
 const refusals: Readonly<Partial<Record<StoreRefusal, string>>> = {
   access_denied: 'this user may not read it',
   credentials: 'the user name or password is wrong',
-  missing: 'this database or bucket does not exist',
+  missing: 'this database, schema, bucket or folder does not exist',
 }
 /** Without the message of the error, which may contain data or a password. */
 export const failureOf = (error: unknown): string => {
@@ -275,13 +275,18 @@ export async function find(options: FindOptions): Promise<FindReport> {
       },
     )
   let reportedAt = performance.now()
+  let hasNoteFailed = false
   const noteState = (isDue = true) => {
     if (!isDue && performance.now() - reportedAt < noteEvery) return
     reportedAt = performance.now()
     report.places = places.kept()
+    hasNoteFailed = true
     note(report)
+    hasNoteFailed = false
   }
 
+  // A state that cannot be stored ends the search before it has read anything.
+  noteState()
   for (const [at, source] of sources.entries()) {
     const searched = report.stores[at]
     if (!searched || searched.state === 'done') continue
@@ -320,6 +325,8 @@ export async function find(options: FindOptions): Promise<FindReport> {
       searched.state = 'done'
     } catch (error) {
       if (signal?.aborted) break
+      // The store is not at fault.
+      if (hasNoteFailed) throw error
       searched.state = 'failed'
       searched.failure = failureOf(error)
     }

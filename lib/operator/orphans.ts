@@ -228,6 +228,7 @@ export async function findOrphans(search: OrphanSearch): Promise<OrphanReport> {
     if (search.known !== undefined && first) known = await knownIds(first.within, search.known)
     for (const database of databases)
       await attempt('postgresql', database.address, async () => {
+        await database.requireSchema()
         const { threads, deleted: erased } = await threadOrphans(database, known, found)
         for (const id of erased) deleted.add(id)
         return { threads }

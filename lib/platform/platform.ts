@@ -1,13 +1,18 @@
 import { requirePresent } from '#lib/access/access.ts'
-import { customerNetworkOf, limitKeyOf } from '#lib/access/client-address.ts'
 import { type Limiter, limiterMeasures, memoryLimiter } from '#lib/access/limiter.ts'
 import type { LimiterEvents } from '#lib/access/limiter-fallback.ts'
 import { limitsPool, postgresLimiter, purgeExpiredWindows } from '#lib/access/limiter-postgres.ts'
 import { redisLimiter } from '#lib/access/limiter-redis.ts'
 import { dataFolderMark } from '#lib/config/data-folder.ts'
 import { type Env, hasMailServer, publicUrl, telemetryTarget } from '#lib/config/env.ts'
-import { storeLocationNamed } from '#lib/config/location-names.ts'
-import { assessLocations, assessSites, refuseOutside, sitesOf, storeLocationsOf } from '#lib/config/locations.ts'
+import {
+  assessLocations,
+  assessSites,
+  refuseOutside,
+  sitesOf,
+  storeLocationNamed,
+  storeLocationsOf,
+} from '#lib/config/locations.ts'
 import { deriveKey, installationSecret, sealedPurposes } from '#lib/config/secret.ts'
 import { requireOpenSession } from '#lib/domains/accounts/account-status.ts'
 import { accountDirectory } from '#lib/domains/accounts/queries.ts'
@@ -43,6 +48,7 @@ import type { DataRegions } from '#lib/kernel/data-regions.ts'
 import type { RunChange } from '#lib/kernel/erasure-run.ts'
 import type { DatabaseQuery } from '#lib/kernel/evidence.ts'
 import { logFault, logNotice } from '#lib/kernel/fault-log.ts'
+import { customerNetworkOf, limitKeyOf } from '#lib/kernel/network-keys.ts'
 import { fileLedger, observedLedger } from '#lib/stores/ledger/ledger.ts'
 import { ledgerFolder, ledgerMark } from '#lib/stores/ledger/ledger-place.ts'
 import { openMail } from '#lib/stores/mail/mail.ts'

@@ -1,16 +1,17 @@
 // Complete readings over stores that fail, and over values that cannot be read: bounded, counted, and never signed as read.
 import { once } from 'node:events'
 import { createServer, request } from 'node:http'
+import { GetObjectCommand } from '@aws-sdk/client-s3'
 import { HumanMessage } from '@langchain/core/messages'
 import { PostgresSaver } from '@langchain/langgraph-checkpoint-postgres'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { decideFinding, decideNames } from '#lib/domains/erasure/reading/reading.ts'
+import { decideFinding, decideNames, readRange } from '#lib/domains/erasure/reading/reading.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { versionedBucket, writeThread } from '#lib/testing/connected-stores.ts'
 import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
 import { freeTestPort } from '#lib/testing/ports.ts'
-import { eraseWholeProject, madeConversation, madeMessage, madeProject } from '#lib/testing/projects.ts'
+import { eraseWholeProject, madeAttachment, madeConversation, madeMessage, madeProject } from '#lib/testing/projects.ts'
 import { isInstalled } from '#lib/testing/services/installed.ts'
 import { s3Credentials } from '#lib/testing/services/objects.ts'
 import { s3Server } from '#lib/testing/services/shared.ts'
@@ -114,13 +115,14 @@ describe('a complete reading', () => {
 /** What S3 answers to the reading of an archived object, of one whose key is disabled, and of one that a policy denies. */
 const unreadable = { archived: 'InvalidObjectState', encrypted: 'KMS.DisabledException', denied: 'AccessDenied' }
 /**
- * A way to the S3 server that does not replace some objects, as S3 answers if their metadata is too large, does not read others, and does not
- * delete the versions of locked ones.
+ * A way to the S3 server that does not replace some objects, as S3 answers if their metadata is too large, does not read others, does not return
+ * the tags of others, and does not delete the versions of locked ones.
  */
-async function refusingS3(endpoint: string): Promise<{ port: number; close(): Promise<void> }> {
+async function refusingS3(endpoint: string) {
+  const [refused, locked] = [['refused'], ['locked']]
   const server = createServer((given, answer) => {
     const { method, url = '', headers } = given
-    if (method === 'PUT' && url.includes('refused')) {
+    if (method === 'PUT' && refused.some((one) => url.includes(one))) {
       given.resume()
       answer.writeHead(400, { 'Content-Type': 'application/xml' })
       answer.end('<?xml version="1.0"?><Error><Code>MetadataTooLarge</Code><Message>refused</Message></Error>')
@@ -128,7 +130,8 @@ async function refusingS3(endpoint: string): Promise<{ port: number; close(): Pr
     }
     // Its listings are answered.
     const { pathname, searchParams } = new URL(url, endpoint)
-    const code = Object.entries(unreadable).find(([name]) => pathname.includes(name))?.[1]
+    const isTags = searchParams.has('tagging') && pathname.includes('tagged')
+    const code = isTags ? 'AccessDenied' : Object.entries(unreadable).find(([name]) => pathname.includes(name))?.[1]
     if (method === 'GET' && code) {
       answer.writeHead(code.startsWith('KMS') ? 400 : 403, { 'Content-Type': 'application/xml' })
       answer.end(`<?xml version="1.0"?><Error><Code>${code}</Code><Message>refused</Message></Error>`)
@@ -141,7 +144,7 @@ async function refusingS3(endpoint: string): Promise<{ port: number; close(): Pr
         body += piece
       })
       given.once('end', () => {
-        if (body.includes('locked')) {
+        if (locked.some((one) => body.includes(one))) {
           const objects = [...body.matchAll(/<Key>(.*?)<\/Key>(?:<VersionId>(.*?)<\/VersionId>)?/g)]
           const errors = objects.map(
             ([, name, version]) =>
@@ -172,6 +175,9 @@ async function refusingS3(endpoint: string): Promise<{ port: number; close(): Pr
   await once(server, 'listening')
   return {
     port,
+    /** Further keys that it does not replace, or whose versions are locked. */
+    refuse: (objectKey: string) => void refused.push(objectKey),
+    lock: (objectKey: string) => void locked.push(objectKey),
     async close() {
       server.closeAllConnections()
       server.close()
@@ -194,25 +200,84 @@ describe.skipIf(!isInstalled('s3'))('a complete reading of objects that S3 does 
       // The words of a living author: the objects are cut, not deleted.
       const [others, project] = [sentence(), await madeProject(connected)]
       await madeMessage(connected, await madeConversation(connected, project), project.owner, { content: others })
-      const keys = ['a', 'refused', 'z', 'locked'].map((name) => `uploads/${crypto.randomUUID()}/${name}.txt`)
+      const keys = ['a', 'refused', 'z', 'locked', 'tagged'].map((name) => `uploads/${crypto.randomUUID()}/${name}.txt`)
       for (const one of keys) await bucket.put(one, `${others}\n${text}`)
       for (const name of Object.keys(unreadable)) await bucket.put(`uploads/${crypto.randomUUID()}/${name}.txt`, others)
       // Because the store answers this, it denies single objects only.
       await bucket.put('knowledgepulse-installation', '{}')
       expect(await connected.app.completeReadings.read({ rests: false })).toBe('completed')
       const left = [...(await bucket.contents())].filter(([, content]) => content.includes(text.slice(0, 40)))
-      expect(new Set(left.map(([place]) => keys.findIndex((one) => place.includes(one))))).toEqual(new Set([1, 3]))
+      expect(new Set(left.map(([place]) => keys.findIndex((one) => place.includes(one))))).toEqual(new Set([1, 3, 4]))
       const { json } = await connected.fetch('GET', `/v1/receipts/${receiptId}`)
       const { stores } = json.complete_reading
       expect(stores.find((one: { store: string }) => one.store === 'objects')).toMatchObject({
         erased: 2,
-        left: 2,
-        not_read: [{ reason: 'format', count: 3 }],
+        left: 3,
+        not_read: [{ reason: 'format', count: 4 }],
       })
     } finally {
       await connected.close()
       await refusing.close()
     }
+  })
+})
+
+describe.skipIf(!isInstalled('s3'))('a complete reading of files of assistants', () => {
+  it('counts files that S3 does not replace or whose versions are locked as left, cuts the others, and signs', async () => {
+    const { endpoint } = await s3Server()
+    const bucket = await versionedBucket(endpoint)
+    const refusing = await refusingS3(endpoint)
+    const { key, secret } = s3Credentials
+    const connected = await testApp({
+      KP_OBJECTS_URL: `s3://${key}:${secret}@127.0.0.1:${refusing.port}/${bucket.name}?tls=false`,
+    })
+    try {
+      const project = await madeProject(connected)
+      const conversation = await madeConversation(connected, project)
+      const [text, others] = [sentence(), sentence()]
+      const message = await madeMessage(connected, conversation, project.owner, { content: text })
+      const receiptId = await eraseWholeProject(connected, message.path, project.owner)
+      const answer = await madeMessage(connected, conversation, project.owner, { role: 'assistant', content: 'Here.' })
+      const keys: string[] = []
+      for (const name of ['refused', 'locked', 'plain']) {
+        const { id } = await madeAttachment(connected, answer, project.owner, { bytes: `${name}: ${others}\n${text}` })
+        const { objectKey } = await connected.db.prisma.attachment.findUniqueOrThrow({ where: { id } })
+        keys.push(objectKey)
+      }
+      refusing.refuse(keys[0] ?? '')
+      refusing.lock(keys[1] ?? '')
+      expect(await connected.app.completeReadings.read({ rests: false })).toBe('completed')
+      const left = [...(await bucket.contents())].filter(([, content]) => content.includes(text.slice(0, 40)))
+      expect(left.map(([place]) => keys.findIndex((one) => place.includes(one))).sort()).toEqual([0, 1])
+      const { json } = await connected.fetch('GET', `/v1/receipts/${receiptId}`)
+      const line = json.complete_reading.stores.find((one: { store: string }) => one.store === 'objects')
+      expect(line).toMatchObject({ erased: 1, left: 2 })
+      // The content of the locked file is cut, so its row has the new size.
+      for (const objectKey of keys) {
+        const { bytes } = await connected.db.prisma.attachment.findFirstOrThrow({ where: { objectKey } })
+        const served = await bucket.client.send(new GetObjectCommand({ Bucket: bucket.name, Key: objectKey }))
+        expect(served.ContentLength).toBe(bytes)
+      }
+    } finally {
+      await connected.close()
+      await refusing.close()
+    }
+  })
+})
+
+describe('readRange()', () => {
+  it.each([
+    ['to its end', '3', ['1', '2']],
+    ['to the end of the data source', '', ['1', '2', '3', '4', '5']],
+    ['for one page if an earlier version stored no end', null, ['1']],
+  ])('reads %s', async (_, until, expected) => {
+    const pages: (string | null)[] = []
+    const read = async (after: string | null) => {
+      pages.push(after)
+      return { next: after === '5' ? null : String(Number(after) + 1), unread: {} }
+    }
+    await readRange({ read }, { from: '1', until }, async () => {})
+    expect(pages).toEqual(expected)
   })
 })
 

@@ -105,6 +105,50 @@ describe.skipIf(!(await areStoresInstalled()))('a complete reading of connected 
     await redis.del(outside)
   })
 
+  it('reads each page of Redis once, also when it erases a key of the page', async () => {
+    const { text, erase } = await say()
+    const mark = crypto.randomUUID()
+    const receiptId = await erase()
+    const fillers = Array.from({ length: 2_000 }, (_, n) => `elsewhere:${mark}:${n}`)
+    await redis.mSet(fillers.flatMap((name) => [name, 'nothing']))
+    const gone = Array.from({ length: 3 }, (_, n) => `app:answers:${mark}:${n}`)
+    for (const key of gone) await redis.set(key, text)
+    const watcher = redis.duplicate()
+    await watcher.connect()
+    const cursors: string[] = []
+    try {
+      // Only a complete reading asks for pages of this size.
+      await watcher.monitor((line) => {
+        const cursor = /"SCAN" "(\d+)" "COUNT" "250"/.exec(line.toString())?.[1]
+        if (cursor !== undefined) cursors.push(cursor)
+      })
+      expect(await read()).toBe('completed')
+    } finally {
+      watcher.destroy()
+    }
+    for (const key of gone) expect(await redis.get(key)).toBeNull()
+    expect((await lines(receiptId))['cache.entries']).toMatchObject({ erased: 3, left: 0 })
+    expect(cursors.length).toBeGreaterThan(4)
+    expect(cursors).toEqual([...new Set(cursors)])
+    await redis.del(fillers)
+  })
+
+  it('finds words that continue from one portion of a large list, stream or hash to the next', async () => {
+    const { text, erase } = await say()
+    // The reader gets 500 members at a time: half of the words are in the next portion.
+    const words = text.split(' ').slice(0, 10)
+    const members = [...Array.from({ length: 500 - words.length / 2 }, (_, n) => `nothing${n}`), ...words]
+    const receiptId = await erase()
+    const mark = crypto.randomUUID()
+    const [list, stream, hash] = [`elsewhere:list:${mark}`, `elsewhere:stream:${mark}`, `elsewhere:hash:${mark}`]
+    await redis.rPush(list, members)
+    for (const member of members) await redis.xAdd(stream, '*', { token: member })
+    await redis.hSet(hash, Object.fromEntries(members.map((member, n) => [String(n).padStart(4, '0'), member])))
+    expect(await read()).toBe('completed')
+    expect((await lines(receiptId))['cache.entries']).toMatchObject({ found: 3, left: 3 })
+    await redis.del([list, stream, hash])
+  })
+
   it('erases words from objects in the key space in every version', async () => {
     const { text, erase } = await say()
     const others = sentence()

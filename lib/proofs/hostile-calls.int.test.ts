@@ -513,7 +513,6 @@ const managers: Changed = { ...writers, inviteMember: ['accounts (new)'] }
 const admins: Changed = {
   ...managers,
   inviteUser: ['accounts (new)'],
-  editAgent: ['agents'],
   createToken: ['tokens (new)'],
   rotateToken: ['tokens', 'tokens (new)'],
   revokeToken: ['tokens'],

@@ -283,6 +283,45 @@ describe.skipIf(!(await areStoresInstalled()))('names of an erased person in con
     await redis.del(`elsewhere:${marks('key')}`)
   }, 240_000)
 
+  it('is sought in every store when no text of the person remains', async () => {
+    const project = await madeProject(test)
+    const old = new Date(test.clock.now().getTime() - 40 * day)
+    const people: { name: string; id: string; isCertain: boolean }[] = []
+    for (const [name, isCertain] of [
+      [freshName().name, true],
+      [freshName().first, false],
+    ] as const) {
+      const { id, conversation } = await writes(project, name)
+      const messages = await test.db.prisma.message.findMany({ where: { conversationId: conversation.id } })
+      for (const one of messages) await dataOf(test, 'DELETE', `${conversation.path}/messages/${one.id}`, project.owner)
+      people.push({ name, id, isCertain })
+    }
+    for (const { name, id: of, isCertain } of people) {
+      const mark = `m${crypto.randomUUID()}`
+      const other = theirs()
+      const text = `${other}. Please call ${name} back. ${mark}`
+      await writeNoted(mark, text, old)
+      await writeGraph(`company-${mark}`, mark, text, old)
+      await redis.set(`app:profile:${mark}`, JSON.stringify({ name, mark }))
+      await stores.putObject(`uploads/${mark}.txt`, text)
+      const receiptId = await erased(project, of)
+      expect(await read()).toBe('completed')
+      const places = await listed(receiptId)
+      const now = contentOf(await everything(), mark)
+      expect(now, name).toContain(other)
+      if (isCertain) {
+        const { complete_reading: statement } = await receiptOf(receiptId)
+        expect(statement, name).toBeDefined()
+        expect(await graphTexts(mark), name).not.toContain(name)
+        expect(places, name).toContain('cache.entries undated')
+      } else {
+        expect(now).toContain(name)
+        expect(places).toEqual(expect.arrayContaining(['graph.episodes uncertain', 'cache.entries uncertain']))
+      }
+      await redis.del(`app:profile:${mark}`)
+    }
+  }, 240_000)
+
   it('stays where another person has the name, wrote it, or owns the place, and is listed', async () => {
     const [project, elsewhere] = [await madeProject(test), await madeProject(test)]
     const [twin, quoted, owned] = [freshName(), freshName(), freshName()]

@@ -1,8 +1,9 @@
 // What the recorders of clients/ do with each refusal of a registry, in real applications on LangGraph.
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as after } from 'node:timers/promises'
 import { AIMessage, HumanMessage } from '@langchain/core/messages'
 import { MessagesAnnotation, START, StateGraph } from '@langchain/langgraph'
 import { type BaseCheckpointSaver, emptyCheckpoint, MemorySaver } from '@langchain/langgraph-checkpoint'
@@ -33,10 +34,22 @@ interface Said {
   text: string
   id?: string
 }
+interface Overlapping {
+  process: string
+  thread: string
+  person: { external_id: string; name?: string }
+  text: string
+  /** A file. */
+  held: string
+  /** Whether the first write fails after its text was stored. */
+  fails: boolean
+}
 /** Each process has one recorder. Errors are returned by their names. */
 interface Application {
   start(settings: Settings): Promise<void>
   say(said: Said): Promise<string>
+  /** Two writes contain the text. The first is admitted before the second, and stored when the file `held` has gone. */
+  overlap(writes: Overlapping, kind: 'sync' | 'async'): Promise<string[]>
   put(written: { process: string; thread: string; text: string; ts: string }): Promise<void>
   settle(process: string): Promise<string>
   problems(): Promise<string[]>
@@ -83,6 +96,33 @@ function typeScriptApplication(): Application {
       const messages = [new HumanMessage({ content: text, ...(id !== undefined && { id }) })]
       return graph.invoke({ messages }, { configurable: { thread_id: thread, person } }).then(() => '', nameOf)
     },
+    async overlap({ process, thread, person, text, held, fails }) {
+      const slow = new Proxy(stored, {
+        get(target, name) {
+          const member = Reflect.get(target, name, target)
+          if (name !== 'put') return typeof member === 'function' ? member.bind(target) : member
+          return async (...given: Parameters<PostgresSaver['put']>) => {
+            while (existsSync(held)) await after(10)
+            const result = await target.put(...given)
+            if (fails) throw Object.assign(new Error(), { name: 'ConnectionError' })
+            return result
+          }
+        },
+      })
+      const messages = [new HumanMessage({ id: `${thread}-late`, content: text })]
+      const empty = emptyCheckpoint()
+      const versions = { messages: 1 }
+      const checkpoint = { ...empty, channel_values: { messages }, channel_versions: versions }
+      const configurable = { thread_id: thread, checkpoint_ns: '', person }
+      const one = recorderOf(process)
+        .checkpoints(slow)
+        .put({ configurable }, checkpoint, { source: 'input', step: -1, parents: {} }, versions)
+      const pending = { configurable: { ...configurable, checkpoint_id: empty.id } }
+      const two = recorderOf(process)
+        .checkpoints(stored)
+        .putWrites(pending, [['messages', messages]], 'task')
+      return await Promise.all([two, one].map((write) => write.then(() => '', nameOf)))
+    },
     async put({ process, thread, text, ts }) {
       const messages = [new HumanMessage({ id: 'late', content: text })]
       const checkpoint = { ...emptyCheckpoint(), ts, channel_values: { messages } }
@@ -111,6 +151,8 @@ function pythonApplication(): Application {
       await python.call('start', { ...settings }, z.null())
     },
     say: (said) => python.call('say', { ...said }, z.string()),
+    overlap: (writes, kind) =>
+      python.call(kind === 'sync' ? 'overlap' : 'overlap_async', { ...writes }, z.array(z.string())),
     put: async (written) => void (await python.call('put', written, z.null())),
     settle: (process) => python.call('settle', { process }, z.string()),
     problems: () => python.call('found_problems', {}, z.array(z.string())),
@@ -135,6 +177,9 @@ describe.skipIf(!isInstalled('openapi') || !isInstalled('python')).each([
   /** The answers to the next reports of messages, before they reach the registry; of one author, if it names one. */
   let refusals: { status: number; code: string; isForever?: boolean; author?: string }[] = []
   let reports = 0
+  let deletions = 0
+  /** The answers to the next deletions: 503 without a deletion, or 504 after it. */
+  let lostDeletions: (503 | 504)[] = []
 
   beforeAll(async () => {
     threads = await testDatabase()
@@ -149,6 +194,9 @@ describe.skipIf(!isInstalled('openapi') || !isInstalled('python')).each([
       const { method = 'GET', url = '/', headers } = request
       const isReport = method === 'POST' && url.endsWith('/messages')
       if (isReport) reports++
+      if (method === 'DELETE') response.once('finish', () => deletions++)
+      const lost = method === 'DELETE' ? lostDeletions.shift() : undefined
+      if (lost === 503) return void response.writeHead(503).end()
       const [refusal] = isReport ? refusals : []
       if (refusal && Buffer.concat(chunks).includes(refusal.author ?? '')) {
         if (!refusal.isForever) refusals.shift()
@@ -160,6 +208,7 @@ describe.skipIf(!isInstalled('openapi') || !isInstalled('python')).each([
       const sent = Object.fromEntries(names.flatMap((name) => (headers[name] ? [[name, String(headers[name])]] : [])))
       const body = chunks.length > 0 ? { body: Buffer.concat(chunks) } : {}
       const answer = await fetch(registry.url + url, { method, headers: sent, ...body })
+      if (lost === 504) return void response.writeHead(504).end()
       // `fetch` has unpacked the body.
       response.writeHead(answer.status, { 'Content-Type': answer.headers.get('content-type') ?? 'text/plain' })
       response.end(await answer.text())
@@ -374,6 +423,94 @@ describe.skipIf(!isInstalled('openapi') || !isInstalled('python')).each([
     timeout,
   )
 
+  it.each([
+    ['sync', false],
+    ['async', false],
+    ['sync', true],
+    ['async', true],
+  ] as const)(
+    'erases what an admitted write of an erased author stores after the erasure of its text (%s, the write fails: %s)',
+    async (kind, fails) => {
+      const thread = `${project}-overlap-${kind}-${fails}`
+      const person = { external_id: `paula-${kind}-${fails}`, name: 'Paula Pause' }
+      const process = `overlap-${kind}-${fails}`
+      const isShort = kind === 'async' && !fails
+      const text = isShort
+        ? 'PIN 4711 of Paula'
+        : `Paula says ${kind} and ${fails} that the yellow lighthouse needs a new lamp before winter.`
+      const his = 'Otto keeps the keys of the lighthouse in the drawer below the old radio.'
+      await sayAndReport({ process: `${process}-1`, saver: 'postgres', thread, person, text: 'Good morning.' })
+      await eraseAuthor(person)
+      await sayAndReport({ process: `${process}-1`, saver: 'postgres', thread, person: otto, text: his })
+      const held = join(mkdtempSync(join(tmpdir(), 'kp-held-')), 'held')
+      writeFileSync(held, '')
+      const before = deletions
+      const overlapping = application.overlap({ process, thread, person, text, held, fails }, kind)
+      try {
+        await expect.poll(() => deletions, { timeout: 60_000 }).toBeGreaterThan(before)
+        await drain(registry, { mayFail: true, except: ['privacy.clock'] })
+        expect(await storedPlaces(text)).toEqual([])
+      } finally {
+        rmSync(join(held, '..'), { recursive: true })
+      }
+      expect(await overlapping).toEqual(['ErasedAuthor', fails ? 'ConnectionError' : 'ErasedAuthor'])
+      await expect.poll(() => application.settle(process), { timeout: 60_000 }).toBe('')
+      await drain(registry, { mayFail: true, except: ['privacy.clock'] })
+      expect(await storedPlaces(text)).toEqual([])
+      expect((await storedPlaces(his)).length).toBeGreaterThan(0)
+      expect(await saidIn(thread)).toEqual([his])
+    },
+    timeout,
+  )
+
+  it(
+    'erases a text of an erased author once although answers are lost and its parts are equal',
+    async () => {
+      const thread = `${project}-lost`
+      const person = { external_id: 'petra', name: 'Petra Paket' }
+      await sayAndReport({ process: 'lost', saver: 'memory', thread, person, text: 'Good night, said Petra.' })
+      await eraseAuthor(person)
+      const before = deletions
+      lostDeletions = [503, 504, 504]
+      const said = await application.say({
+        process: 'lost',
+        saver: 'memory',
+        thread,
+        person,
+        text: 'ab '.repeat(270_000),
+      })
+      expect(['', 'ErasedAuthor']).toContain(said)
+      await expect.poll(() => application.settle('lost'), { timeout: 60_000 }).toBe('')
+      await drain(registry, { mayFail: true, except: ['privacy.clock'] })
+      // Four parts: the first was deleted by the second attempt, the second part by its first.
+      expect(deletions - before).toBeLessThanOrEqual(6)
+      expect(lostDeletions).toEqual([])
+      expect((await messagesOf(thread)).filter(({ role }) => role === 'user')).toEqual([])
+    },
+    timeout,
+  )
+
+  it(
+    'erases what a second process of an erased author stores after the erasure of its text',
+    async () => {
+      const thread = `${project}-two`
+      const person = { external_id: 'pia', name: 'Pia Prozess' }
+      const text = 'Pia asks in two processes whether the green umbrella was found in the last train.'
+      const id = `${thread}-id`
+      await sayAndReport({ process: 'two-0', saver: 'postgres', thread, person, text: 'Good evening.' })
+      await eraseAuthor(person)
+      for (const process of ['two-1', 'two-2']) {
+        expect(['', 'ErasedAuthor']).toContain(
+          await application.say({ process, saver: 'postgres', thread, person, text, id }),
+        )
+        await expect.poll(() => application.settle(process), { timeout: 60_000 }).toBe('')
+        await drain(registry, { mayFail: true, except: ['privacy.clock'] })
+        expect(await storedPlaces(text)).toEqual([])
+      }
+    },
+    timeout,
+  )
+
   it(
     'erases nothing that an earlier run of somebody else may have written',
     async () => {
@@ -395,6 +532,41 @@ describe.skipIf(!isInstalled('openapi') || !isInstalled('python')).each([
       refusals = []
       await expect.poll(() => application.settle('others'), { timeout: 60_000 }).toBe('')
       expect(await saidIn(thread)).toEqual([his])
+    },
+    timeout,
+  )
+
+  // The last test: it moves the registry's clock.
+  it(
+    'leaves what an admitted write stores again of a text that was reported before its author was erased to the second search',
+    async () => {
+      const kinds = ['sync', 'async'] as const
+      const his = 'Otto sells the tickets of the ferry at the third window beside the harbor office.'
+      const textOf = (kind: string) => `Wanda asks ${kind} whether the ferry to the small island takes two canoes.`
+      for (const kind of kinds) {
+        const [thread, process] = [`${project}-becomes-${kind}`, `becomes-${kind}`]
+        const [person, text] = [{ external_id: `wanda-${kind}`, name: 'Wanda Wandel' }, textOf(kind)]
+        await sayAndReport({ process: `${process}-1`, saver: 'postgres', thread, person: otto, text: his })
+        const held = join(mkdtempSync(join(tmpdir(), 'kp-held-')), 'held')
+        writeFileSync(held, '')
+        const overlapping = application.overlap({ process, thread, person, text, held, fails: false }, kind)
+        try {
+          await expect.poll(() => saidIn(thread), { timeout: 60_000 }).toContain(text)
+          await eraseAuthor(person)
+          expect(await storedPlaces(text)).toEqual([])
+        } finally {
+          rmSync(join(held, '..'), { recursive: true })
+        }
+        await overlapping
+        await expect.poll(() => application.settle(process), { timeout: 60_000 }).toBe('')
+        await drain(registry, { mayFail: true, except: ['privacy.clock'] })
+        expect((await storedPlaces(text)).length).toBeGreaterThan(0)
+      }
+      registry.clock.advance(25 * 3_600_000)
+      await registry.app.jobs.find(({ name }) => name === 'erasure.recheck')?.execute(registry.app.pipeline, {})
+      await drain(registry, { mayFail: true, except: ['privacy.clock'] })
+      for (const kind of kinds) expect(await storedPlaces(textOf(kind))).toEqual([])
+      expect((await storedPlaces(his)).length).toBeGreaterThan(0)
     },
     timeout,
   )

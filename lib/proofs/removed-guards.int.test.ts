@@ -26,6 +26,8 @@ const authors = 'lib/domains/projects/participants/authors.ts'
 const takeover = 'lib/domains/projects/participants/takeover.int.test.ts'
 const retention = 'lib/domains/retention/service.ts'
 const retentionTest = 'lib/domains/retention/retention.int.test.ts'
+const ownAgents = 'lib/domains/agents/own.int.test.ts'
+const importing = 'lib/domains/projects/importing/importing.int.test.ts'
 const guards: Record<string, Guard> = {
   'a recently entered password': {
     file: authorise,
@@ -63,6 +65,123 @@ const guards: Record<string, Guard> = {
     source: "if (isShorter && ctx.actor.kind === 'agent')",
     without: "if (isShorter && ctx.actor.kind === 'anonymous')",
     attack: [retentionTest, 'is refused for every token of scope admin'],
+  },
+  'smaller storage quotas, keyrings and retirements, for a token': {
+    file: authorise,
+    source: 'requirePerson(ctx, what)',
+    without: '',
+    attack: ['lib/domains/quotas/quotas.int.test.ts', 'is made so small that writes can stop only by an admin'],
+  },
+  'lower tiers and limits of agents': {
+    file: 'lib/domains/agents/service.ts',
+    source: 'isReduction(agent, data)',
+    without: 'false',
+    attack: ['lib/domains/agents/agents.int.test.ts', 'are lowered only in person'],
+  },
+  'agents of roles that may only read': {
+    file: 'lib/domains/agents/registration.ts',
+    source: "if (!actor.can('agents:write'))",
+    without: "if (actor.id === '')",
+    attack: [ownAgents, 'are neither created nor claimed by an auditor'],
+  },
+  'names and titles of restricted authors': {
+    file: 'lib/domains/projects/readable-rows.ts',
+    source: 'OR NOT EXISTS (SELECT FROM restricted_writers rw',
+    without: 'OR NOT EXISTS (SELECT FROM (SELECT NULL::text AS kind, NULL::text AS id) rw',
+    attack: [
+      'lib/domains/projects/participants/restricted-authors.int.test.ts',
+      'of a member are left out while their account is restricted',
+    ],
+  },
+  'approvals of what one wrote': {
+    file: 'lib/domains/knowledge/sops/service.ts',
+    source: 'if (versions.isOwn)',
+    without: 'if (versions.isOwn === null)',
+    attack: ['lib/domains/knowledge/sops/sops.int.test.ts', 'is rejected for the author, the owner of the author'],
+  },
+  'the number of agents of an account': {
+    file: 'lib/domains/agents/registration.ts',
+    source: 'if (free >= maxFreeAgents)',
+    without: 'if (free < 0)',
+    attack: [ownAgents, 'of the tier free are bounded'],
+  },
+  'the order in which account and session are locked': {
+    file: 'lib/domains/accounts/account-status.ts',
+    source: 'if (accountId !== undefined) await lockedStatus(tx, { id: accountId })',
+    without: '',
+    attack: [ownAgents, 'creation and demotion lock the account before the session'],
+  },
+  'credentials that are made in a session that has ended': {
+    file: authorise,
+    source: 'if (needsOpenSession(operation.id)) await ctx.pipeline.requireOpenSession(tx, ctx.actor, ctx.now)',
+    without: '',
+    attack: [
+      'lib/domains/privacy-requests/filing/leaked-token.int.test.ts',
+      'is not created if the session ends before',
+    ],
+  },
+  'links of revoked tokens and ended sessions': {
+    file: 'lib/domains/snapshots/service.ts',
+    source: 'if (!isPresent) throw none()',
+    without: 'if (!link) throw none()',
+    attack: ['lib/domains/snapshots/snapshots.int.test.ts', 'is downloaded with no link whose token'],
+  },
+  'the second factor for acts on oneself': {
+    file: authorise,
+    source: 'if (hasFactor) requireRecentPassword(ctx)',
+    without: '',
+    attack: [
+      'lib/domains/accounts/second-factors/second-factors.int.test.ts',
+      'needs the second factor too, and changes nothing without it',
+    ],
+  },
+  'addresses of the person who assigns them': {
+    file: authors,
+    source: 'await refuseOwnAddress(ctx, changes)',
+    without: '',
+    attack: [takeover, 'can be rectified by an owner of the project, but not to an address of the owner'],
+  },
+  'approvals of own proposals': {
+    file: 'lib/domains/approvals/service.ts',
+    source: "if (isOwn !== (decision === 'withdraw'))",
+    without: "if (isOwn && decision === '')",
+    attack: ['lib/domains/approvals/approvals.int.test.ts', 'is not possible for the proposer'],
+  },
+  'tokens that write, of roles that may only read': {
+    file: 'lib/domains/tokens/lifecycle.ts',
+    source: 'refuseEscalation(ctx, issuer, { scopes, expiresAt })',
+    without: '',
+    attack: [ownAgents, 'are neither created nor claimed by an auditor'],
+  },
+  'slow uploads': {
+    file: 'lib/http/api-server.ts',
+    source: 'max + (received / slowestBody) * 1000 - waited',
+    without: 'max',
+    attack: ['lib/http/connection.int.test.ts', 'is rejected when an upload is slower'],
+  },
+  'uploads of one tenant': {
+    file: 'lib/http/admission.ts',
+    source: 'share: 1 / 8',
+    without: 'share: 1',
+    attack: ['lib/http/connection.int.test.ts', 'of one tenant have eight slots'],
+  },
+  'legal holds of tokens': {
+    file: 'lib/domains/holds/service.ts',
+    source: "if (actor.kind === 'agent') await boundTokens(tx, now)",
+    without: '',
+    attack: ['lib/domains/holds/holds.int.test.ts', 'is created by tokens only up to a number of each day'],
+  },
+  'keys of long imports': {
+    file: authorise,
+    source: 'await pipeline.idempotency.renew(tx, claim, mine, now)',
+    without: '',
+    attack: [importing, 'keeps its Idempotency-Key for longer than an hour'],
+  },
+  'keys of imports that another request claimed': {
+    file: 'lib/domains/idempotency/records.ts',
+    source: 'if ((await renewKey(tx, { scope, key, mine, now })) === 1) return',
+    without: 'if ((await renewKey(tx, { scope, key, mine, now })) < 2) return',
+    attack: [importing, 'stores nothing more after another request got its Idempotency-Key'],
   },
   'applications whose owner changed the sign-in': {
     file: authorise,
@@ -165,7 +284,7 @@ const guards: Record<string, Guard> = {
     file: 'lib/kernel/use-case.ts',
     source: 'await ctx.pipeline.requirePresent(tx, ctx.actor, isOrdinaryWriting(operation), now)',
     without: '',
-    attack: ['lib/domains/projects/importing/importing.int.test.ts', 'stores none of the lines that arrive after'],
+    attack: [importing, 'stores none of the lines that arrive after'],
   },
   'projects that a doubtful token closes': {
     file: 'lib/domains/projects/closing/service.ts',

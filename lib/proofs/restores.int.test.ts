@@ -266,7 +266,7 @@ describe('an embedded installation', () => {
     }
   }, 300_000)
 
-  /** Copies of these moments beside the present mark. */
+  /** Copies of the data folder and the ledger at these moments, together with the current mark. */
   const restoredFrom = (data: string, ledger: string | undefined): typeof place => ({
     data: folderLike(moments.get(data)?.data),
     ledger: folderLike(ledger === undefined ? undefined : moments.get(ledger)?.ledger),

@@ -125,7 +125,7 @@ async function runWith(client: string, ids: readonly string[]): Promise<Run> {
   })
   const subject = await madeSubject(test)
   await moreRecords(test, subject)
-  // First: no request ends these sessions or revokes these tokens by an id of `places`.
+  // Before the clients sign in, so that `places` contains no session or token that the clients use: a request could end or revoke it.
   const places = await pathParameters(test)
   const headers = await clients[client]?.(test, subject)
   const hooks = join(folder, 'hooks.json')

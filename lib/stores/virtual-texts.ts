@@ -143,7 +143,7 @@ export function* leavesTogether<O>(
         else list.byPath.set(list.path, [leaf])
       }
     }
-    if (isList) groups.push(...[...byPath.values()].filter((leaves) => leaves.length > 1))
+    if (isList) for (const leaves of byPath.values()) if (leaves.length > 1) groups.push(leaves)
   }
   walk(value, owner, [])
   if (all.length > 1) yield { leaves: all, glues: [' '] }

@@ -29,7 +29,7 @@ export interface TestResponse {
 export const testSecret = 'a secret of thirty-two characters'
 
 /** Milliseconds. Long enough that a slow machine changes neither a response to 202 or 503 nor what a limit admits. */
-const longWaits = { erasure: 120_000, connection: 120_000, limits: 60_000, admission: 120_000 }
+export const longWaits = { erasure: 120_000, connection: 120_000, limits: 60_000, admission: 120_000 }
 
 /** Answers requests in place of Next. */
 type MakePages = (app: App) => (request: IncomingMessage, response: ServerResponse) => Promise<void>

@@ -96,6 +96,15 @@ export const issuedAgent = (
     return { id, token: made.key, tokenId: made.id }
   })
 
+/** A further token of an agent, which no other token created. */
+export const furtherToken = async ({ app, clock }: TestApp, agentId: string, scopes: TokenScope[]): Promise<Issued> => {
+  const now = clock.now()
+  const made = await app.db.transaction((tx) =>
+    app.tokens.issue(tx, { agentId, scopes, name: null, expiresAt: null, now }),
+  )
+  return { id: agentId, token: made.key, tokenId: made.id }
+}
+
 /** An EU agent in an installation whose settings would reject it, as after a change of the settings. */
 export async function europeanAgent(test: TestApp): Promise<Issued> {
   const agent = await issuedAgent(test, ['read', 'write'])

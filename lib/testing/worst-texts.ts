@@ -17,5 +17,7 @@ export const worstTexts: readonly { name: string; make: (size: number) => string
   { name: 'spelled words', make: (size) => repeat('f-e-v-e-r ', size) },
   { name: 'rows of a table', make: (size) => repeat('a,b,c\n', size) },
   { name: 'times', make: (size) => repeat('10:15 x\n', size) },
+  { name: 'notes without an end', make: (size) => repeat('【', size) },
+  { name: 'bytes of RTF without a document', make: (size) => repeat("\\'e9", size) },
   { name: 'viramas with joiners', make: (size) => repeat('क्\u200d', size) },
 ]

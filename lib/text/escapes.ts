@@ -139,7 +139,8 @@ export const wrongByte: ByteReader = (text, at) => {
 }
 
 /** Whether a text is quoted-printable: `=AB` alone also occurs in addresses of pages. */
-const codes = '=3D|=20|=09|=1B|=[CD][0-9A-F]=[89AB]|=E[0-9A-F]=[89AB]|=F[0-4]=[89AB]|[A-Za-z]=[C-F][0-9A-F][a-z]'
+const codes =
+  '=3D|=20|=09|=1B|=0D(?==0A|=?[ \\t]*\\r?\\n)|=[CD][0-9A-F]=[89AB]|=E[0-9A-F]=[89AB]|=F[0-4]=[89AB]|[A-Za-z]=[C-F][0-9A-F][a-z]'
 const quotedCode = new RegExp(`${codes}|=[ \\t]*\\r?\\n[^]*=[ \\t]*\\r?\\n`)
 export const quoted = new RegExp(`=[ \\t]*\\r?\\n|${codes}`)
 

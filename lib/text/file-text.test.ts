@@ -10,6 +10,14 @@ describe('fileText', () => {
     ['negative Unicode escapes', '{\\rtf1\\uc0\\u-3913 \\u-3912 }', '\uf0b7\uf0b8'],
     ['paragraphs', '{\\rtf1 one\\par two\\tab three}', 'one\ntwo\tthree'],
     ['groups without words', '{\\rtf1{\\fonttbl{\\f0 Arial;}}{\\*\\generator Word;}{\\info{\\author X}}kept}', 'kept'],
+    ['a text box', '{\\rtf1 one{\\shp{\\*\\shpinst{\\sp{\\sn a}{\\sv 0}}{\\shptxt\\pard two}}}}', 'one\ntwo'],
+    ['a comment', '{\\rtf1 one{\\*\\annotation{\\*\\atnref 1}\\pard two}}', 'one\ntwo'],
+    [
+      'a font with its own bytes',
+      "{\\rtf1\\ansicpg1252{\\fonttbl{\\f0 Arial;}{\\f1\\fcharset204 Arial;}}\\f1 \\'cf\\'f0\\'e8\\'e2\\'e5\\'f2}",
+      'Привет',
+    ],
+    ['bytes that are not escaped', '{\\rtf1\\ansi\\ansicpg1251 \xcf\xf0\xe8\xe2\xe5\xf2}', 'Привет'],
     ['escaped signs', '{\\rtf1 a\\{b\\}c\\\\d}', 'a{b}c\\d'],
   ])('returns the words of RTF with %s', (_, source, words) => {
     expect(fileText(latin(source), 'application/rtf')).toBe(words)

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { decodedText } from './charsets.ts'
+import { codePageOfRtf, wordsOfRtf } from './typeset.ts'
 
 // The text of a file, for fingerprints: whatever its encoding, and with the parts of an email and of RTF decoded. Views read the rest
 // (HTML, XML, JSON, entities).
@@ -13,14 +14,14 @@ const maxParts = 200
 const binary = /[\0-\x08\x0e-\x1a\x1c-\x1f]/
 
 const isEmail = (mediaType: string): boolean => mediaType === 'message/rfc822'
+const textTypes =
+  /^text\/|^application\/(?:json|xml|rtf|yaml|x-yaml|javascript|x-ndjson|sql|toml)$|\+(?:xml|json|yaml)$|^message\/rfc822$/
+/** Media types of files that may be texts: their bytes decide. PostgreSQL reads this expression as JavaScript does. */
+export const possibleTextTypes = new RegExp(`${textTypes.source}|^application\\/octet-stream$`)
 /** Whether files of this type are texts. */
-export const isTextFile = (mediaType: string): boolean =>
-  /^text\/|^application\/(?:json|xml|rtf|yaml|x-yaml|javascript|x-ndjson|sql|toml)$|\+(?:xml|json|yaml)$/.test(
-    mediaType,
-  ) || isEmail(mediaType)
-/** Whether files of this type may be texts: their bytes decide. */
-export const mayBeTextFile = (mediaType: string): boolean =>
-  isTextFile(mediaType) || mediaType === 'application/octet-stream'
+export const isTextFile = (mediaType: string): boolean => textTypes.test(mediaType)
+/** Whether files of this type may be texts. */
+export const mayBeTextFile = (mediaType: string): boolean => possibleTextTypes.test(mediaType)
 
 /** The text of a file; undefined if it is binary. */
 export function fileText(bytes: Uint8Array, mediaType: string): string | undefined {
@@ -28,98 +29,8 @@ export function fileText(bytes: Uint8Array, mediaType: string): string | undefin
   if (!isTextFile(mediaType) && !isWide && !isUtf8(bytes)) return undefined
   const text = decodedText(bytes)
   if (!isTextFile(mediaType) && binary.test(text)) return undefined
-  if (text.startsWith('{\\rtf')) return rtfText(Buffer.from(bytes).toString('latin1'))
+  if (text.startsWith('{\\rtf')) return wordsOfRtf(decodedText(bytes, codePageOfRtf(text)))
   return isEmail(mediaType) ? [text, ...emailTexts(bytes)].join('\n') : text
-}
-
-/** Groups of RTF without words of the text. */
-const ignored = /^\{(?:\\\*\\|\\(?:fonttbl|colortbl|stylesheet|pict|object|info|themedata|datastore|generator)\b)/
-const charsetOfRtf = /\\ansicpg(\d+)/
-const breaks: Readonly<Record<string, string>> = {
-  par: '\n',
-  line: '\n',
-  sect: '\n',
-  page: '\n',
-  row: '\n',
-  cell: '\t',
-  tab: '\t',
-  emdash: '—',
-  endash: '–',
-  lquote: '‘',
-  rquote: '’',
-  ldblquote: '“',
-  rdblquote: '”',
-}
-const tokenOfRtf = /\\([a-z]+)(-?\d+)? ?|\\'([0-9a-f]{2})|\\([^a-z])|([{}])|[\r\n]+|([^\\{}\r\n]+)/giy
-
-/** The words of a text in RTF. `source`: its bytes, as Latin-1. */
-function rtfText(source: string): string {
-  const page = charsetOfRtf.exec(source)?.[1] ?? '1252'
-  const label =
-    page === '932'
-      ? 'shift_jis'
-      : page === '936'
-        ? 'gbk'
-        : page === '949'
-          ? 'euc-kr'
-          : page === '950'
-            ? 'big5'
-            : `windows-${page}`
-  let out = ''
-  let bytes: number[] = []
-  const flush = () => {
-    if (bytes.length > 0) out += decodedAs(Uint8Array.from(bytes), label)
-    bytes = []
-  }
-  const skips = [1]
-  let ignoredAbove = 0
-  let toSkip = 0
-  tokenOfRtf.lastIndex = 0
-  for (let at = 0; at < source.length; at = tokenOfRtf.lastIndex) {
-    tokenOfRtf.lastIndex = at
-    const found = tokenOfRtf.exec(source)
-    if (!found) break
-    const [, word, argument, byte, sign, brace, plain] = found
-    if (brace === '{') {
-      if (ignoredAbove > 0 || ignored.test(source.slice(at, at + 20))) ignoredAbove++
-      skips.push(skips.at(-1) ?? 1)
-      continue
-    }
-    if (brace === '}') {
-      if (ignoredAbove > 0) ignoredAbove--
-      if (skips.length > 1) skips.pop()
-      continue
-    }
-    if (ignoredAbove > 0) continue
-    if (byte !== undefined) {
-      if (toSkip > 0) toSkip--
-      else bytes.push(Number.parseInt(byte, 16))
-      continue
-    }
-    if (plain !== undefined) {
-      const rest = plain.slice(toSkip)
-      toSkip = Math.max(0, toSkip - plain.length)
-      for (const one of rest) bytes.push(one.charCodeAt(0))
-      continue
-    }
-    flush()
-    if (word === 'u' && argument !== undefined) {
-      out += String.fromCharCode(Number(argument) & 0xffff)
-      toSkip = skips.at(-1) ?? 1
-    } else if (word === 'uc' && argument !== undefined) skips[skips.length - 1] = Number(argument)
-    else if (word !== undefined) out += breaks[word] ?? ''
-    else if (sign !== undefined)
-      out += sign === '~' ? ' ' : sign === '-' || sign === '*' ? '' : sign === '_' ? '-' : sign
-  }
-  flush()
-  return out
-}
-function decodedAs(bytes: Uint8Array, label: string): string {
-  try {
-    return new TextDecoder(label).decode(bytes)
-  } catch {
-    return decodedText(bytes)
-  }
 }
 
 const endOfHead = /\r?\n\r?\n/

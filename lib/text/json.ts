@@ -242,7 +242,7 @@ export function decodeJson(
       while (after < end && text.charCodeAt(after) <= 32) after++
       layer.markup(from, at + 1, '\n')
       if (text.charCodeAt(after) === 58) {
-        property = text.slice(at + 1, close)
+        property = nameOf(text.slice(at + 1, close))
         const known = spoken.get(property)
         isSpoken = known ?? !(technical.test(property) || speaker.test(property))
         if (known === undefined) spoken.set(property, isSpoken)
@@ -280,5 +280,10 @@ export function decodeJson(
   path.finish(columns)
   layer.markup(from, end, '\n')
 }
+/** A line break, with the signs of quoted-printable and the tags of HTML that may surround it. */
+const breakInName = /=?(?:<\/?\w{1,10}>)?\r?\n\s{0,16}(?:<\w{1,10}>)?/g
+/** The name of a property. An encoding around the JSON may break its line at another letter in each record. */
+const nameOf = (name: string): string =>
+  name.length < 100 && name.includes('\n') ? name.replace(breakInName, '') : name
 const isOfNumber = (unit: number): boolean =>
   (unit >= 48 && unit <= 57) || unit === 43 || unit === 45 || unit === 46 || (unit | 32) === 101

@@ -73,20 +73,23 @@ const grown = <T extends Uint8Array | Uint16Array | Int32Array>(from: T, to: T):
   to.set(from)
   return to
 }
+const [noKinds, noUnits, noOffsets] = [new Uint8Array(), new Uint16Array(), new Int32Array()]
 /** A text that is written from left to right. A list of a million short strings would cost more than the text. */
 class TextWriter {
   length = 0
-  #units: Uint16Array<ArrayBuffer>
+  readonly #expected: number
+  /** Allocated by the first part: most readings of a text remove nothing from it. */
+  #units = noUnits
   #isWide = false
   constructor(expected: number) {
-    this.#units = new Uint16Array(Math.max(16, expected))
+    this.#expected = Math.max(16, expected)
   }
   /** Appends a part of a text. */
   write(text: string, start: number, end: number): void {
     if (end <= start) return
     const length = this.length + end - start
     if (length > this.#units.length)
-      this.#units = grown(this.#units, new Uint16Array(Math.max(length, this.#units.length * 2)))
+      this.#units = grown(this.#units, new Uint16Array(Math.max(length, this.#expected, this.#units.length * 2)))
     const units = this.#units
     let [to, all] = [this.length, 0]
     for (let at = start; at < end; at++) {
@@ -114,16 +117,17 @@ export class LayerBuilder {
   hasStructure = false
   readonly #written: TextWriter
   #count = 0
-  #kinds = new Uint8Array(fewest)
-  #starts = new Int32Array(fewest)
-  #baseStarts = new Int32Array(fewest)
-  #baseEnds = new Int32Array(fewest)
+  #kinds = noKinds
+  #starts = noOffsets
+  #baseStarts = noOffsets
+  #baseEnds = noOffsets
   readonly #coders = new Map<number, Encoder>()
   /** The start, the end, the kind, and whether people read it, of each part that follows the text. */
-  readonly #tails: number[] = []
+  #tails = new Int32Array(fewest)
+  #tailCount = 0
   readonly #later: { write: () => void; isReadable: boolean }[] = []
   #flowEnd: number | undefined
-  #borders = new Int32Array(fewest)
+  #borders = noOffsets
   #borderCount = 0
 
   constructor(base: string) {
@@ -134,10 +138,11 @@ export class LayerBuilder {
   #push(kind: PieceKind, start: number, end: number): void {
     const at = this.#count
     if (at === this.#kinds.length) {
-      this.#kinds = grown(this.#kinds, new Uint8Array(at * 2))
-      this.#starts = grown(this.#starts, new Int32Array(at * 2))
-      this.#baseStarts = grown(this.#baseStarts, new Int32Array(at * 2))
-      this.#baseEnds = grown(this.#baseEnds, new Int32Array(at * 2))
+      const size = Math.max(fewest, at * 2)
+      this.#kinds = grown(this.#kinds, new Uint8Array(size))
+      this.#starts = grown(this.#starts, new Int32Array(size))
+      this.#baseStarts = grown(this.#baseStarts, new Int32Array(size))
+      this.#baseEnds = grown(this.#baseEnds, new Int32Array(size))
     }
     this.#kinds[at] = kind
     this.#starts[at] = this.#written.length
@@ -197,7 +202,15 @@ export class LayerBuilder {
   }
   /** Appends a part of the base after the text, in a line of its own. */
   tail(start: number, end: number, kind: 'same' | 'key', isReadable = false): void {
-    if (end > start) this.#tails.push(start, end, kind === 'key' ? key : same, isReadable ? 1 : 0)
+    if (end <= start) return
+    const at = this.#tailCount
+    if (at + 4 > this.#tails.length) this.#tails = grown(this.#tails, new Int32Array(this.#tails.length * 2))
+    const tails = this.#tails
+    tails[at] = start
+    tails[at + 1] = end
+    tails[at + 2] = kind === 'key' ? key : same
+    tails[at + 3] = isReadable ? 1 : 0
+    this.#tailCount = at + 4
   }
   /** Appends a further reading of parts of the base after the text, in a line of its own. */
   afterwards(write: () => void, isReadable = true): void {
@@ -206,7 +219,7 @@ export class LayerBuilder {
   region(start: number, end: number): void {
     if (end <= start) return
     if (this.#borderCount + 2 > this.#borders.length)
-      this.#borders = grown(this.#borders, new Int32Array(this.#borders.length * 2))
+      this.#borders = grown(this.#borders, new Int32Array(Math.max(fewest, this.#borders.length * 2)))
     this.#borders[this.#borderCount++] = start
     this.#borders[this.#borderCount++] = end
   }
@@ -216,10 +229,23 @@ export class LayerBuilder {
     this.#flowEnd ??= this.#written.length
   }
 
+  /** The parts between the borders of all regions. */
+  #regions(): Int32Array {
+    const borders = this.#borders.subarray(0, this.#borderCount).sort()
+    const regions = new Int32Array(borders.length * 2)
+    let count = 0
+    for (let at = 1; at < borders.length; at++) {
+      const [start = 0, end = 0] = [borders[at - 1], borders[at]]
+      if (end <= start) continue
+      regions[count++] = start
+      regions[count++] = end
+    }
+    return regions.subarray(0, count)
+  }
   build(): Layer {
     const flowEnd = this.#flowEnd ?? this.#written.length
     const readable: Span[] = []
-    for (let at = 0; at < this.#tails.length; at += 4) {
+    for (let at = 0; at < this.#tailCount; at += 4) {
       const [start = 0, end = 0] = [this.#tails[at], this.#tails[at + 1]]
       const kind = this.#tails[at + 2] === key ? key : same
       this.#pushText(markup, start, start, '\n')
@@ -237,15 +263,8 @@ export class LayerBuilder {
       if (isReadable) readable.push({ start: from, end: this.#written.length })
     }
     this.region(0, this.#written.length)
-    const borders = this.#borders.subarray(0, this.#borderCount).sort()
-    const regions = new Int32Array(borders.length * 2)
-    let count = 0
-    for (let at = 1; at < borders.length; at++) {
-      const [start = 0, end = 0] = [borders[at - 1], borders[at]]
-      if (end <= start) continue
-      regions[count++] = start
-      regions[count++] = end
-    }
+    const regions = () => this.#regions()
+    let known: Int32Array | undefined
     return {
       base: this.base,
       text: this.#written.toString(),
@@ -254,7 +273,11 @@ export class LayerBuilder {
       newFrom: 0,
       isReading: false,
       hasStructure: this.hasStructure,
-      regions: regions.subarray(0, count),
+      // Most layers contain nothing else to decode, and sorting many regions takes long.
+      get regions() {
+        known ??= regions()
+        return known
+      },
       count: this.#count,
       kinds: this.#kinds,
       starts: this.#starts,

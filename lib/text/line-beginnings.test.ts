@@ -4,7 +4,8 @@ import { linesWithBeginnings } from './line-beginnings.ts'
 /** What remains of each line without its beginning. */
 const restOf = (lines: readonly string[]): string[] => {
   const text = lines.join('\n')
-  return linesWithBeginnings(text).map(({ until, end }) => text.slice(until, end))
+  const { count, untils, ends } = linesWithBeginnings(text)
+  return Array.from({ length: count }, (_, line) => text.slice(untils[line], ends[line]))
 }
 
 describe('lines', () => {

@@ -3,12 +3,19 @@ import type { Span } from './layer.ts'
 // What programs repeat in the lines of a text: the same beginning with other numbers, whole lines such as the head of each statement, and
 // lines twice.
 
+/** Marks the signs by their UTF-16 code unit. */
+function unitsOf(signs: string): Uint8Array {
+  const marked = new Uint8Array(0x10000)
+  for (let at = 0; at < signs.length; at++) marked[signs.charCodeAt(at)] = 1
+  return marked
+}
+
 /** A longer beginning is a part of a sentence. In characters. */
 const longestBeginning = 120
 /** Signs at the end of a beginning, with a space after them. */
-const beforeSpace = new Set(':|>])}→│┃—–-#;$%=*/»•┆▏')
+const beforeSpace = unitsOf(':|>])}→│┃—–-#;$%=*/»•┆▏')
 /** Signs at the end of a beginning, whatever follows. */
-const closing = new Set('|>]}→│┃')
+const closing = unitsOf('|>]}→│┃')
 const isBlank = (unit: number): boolean => unit === 32 || unit === 9 || unit === 0xa0 || unit === 13
 const isDigit = (unit: number): boolean => unit >= 48 && unit <= 57
 const isWordUnit = (unit: number): boolean =>
@@ -47,7 +54,8 @@ interface Shared {
 function sharedBeginning(text: string, one: Span, other: Span): Shared {
   const shared: Shared = { one: one.start, other: other.start, isWhole: false }
   let [a, b, isWord] = [one.start, other.start, false]
-  let last = ''
+  /** The sign before; 0 after a word. */
+  let last = 0
   while (a < one.end && b < other.end && a - one.start < longestBeginning) {
     const [unit, sameUnit] = [text.charCodeAt(a), text.charCodeAt(b)]
     if (isBlank(unit) && isBlank(sameUnit)) {
@@ -55,11 +63,11 @@ function sharedBeginning(text: string, one: Span, other: Span): Shared {
       while (a < one.end && isBlank(text.charCodeAt(a))) a++
       while (b < other.end && isBlank(text.charCodeAt(b))) b++
       const isWide = (a - from > 1 || unit === 9) && (b - sameFrom > 1 || sameUnit === 9)
-      if (isWord && (beforeSpace.has(last) || isWide)) {
+      if (isWord && (beforeSpace[last] === 1 || isWide)) {
         shared.one = a
         shared.other = b
       }
-      last = ' '
+      last = 32
       continue
     }
     if (isWordUnit(unit) && isWordUnit(sameUnit)) {
@@ -69,15 +77,15 @@ function sharedBeginning(text: string, one: Span, other: Span): Shared {
       a = word
       b = same
       isWord = true
-      last = ''
+      last = 0
       continue
     }
     if (unit !== sameUnit) return shared
     a++
     b++
-    last = text[a - 1] ?? ''
+    last = unit
     const isClosed =
-      closing.has(last) || (last === ':' && !isInside(text.charCodeAt(a)) && !isInside(text.charCodeAt(b)))
+      closing[last] === 1 || (last === 58 && !isInside(text.charCodeAt(a)) && !isInside(text.charCodeAt(b)))
     if (isWord && isClosed) {
       shared.one = a
       shared.other = b
@@ -95,39 +103,63 @@ const isInside = (unit: number): boolean => isDigit(unit) || unit === 47
 const leastShared = 3
 /** The head of a statement has its time. In characters. */
 const longestHead = 80
-const clock = /\d{1,2}[:.]\d{2}/
-const hasWord = /[\p{L}\p{N}]/u
+/** Whether a part of a text contains the hours and minutes of a time. */
+function hasTime(text: string, start: number, end: number): boolean {
+  for (let at = start + 1; at + 2 < end; at++) {
+    const unit = text.charCodeAt(at)
+    if ((unit === 58 || unit === 46) && isDigit(text.charCodeAt(at - 1)))
+      if (isDigit(text.charCodeAt(at + 1)) && isDigit(text.charCodeAt(at + 2))) return true
+  }
+  return false
+}
+const wordSign = /[\p{L}\p{N}]/u
+function hasWord(text: string, start: number, end: number): boolean {
+  for (let at = start; at < end; at++) {
+    const unit = text.charCodeAt(at)
+    if (unit >= 128) return wordSign.test(text.slice(at, end))
+    if (isDigit(unit) || ((unit | 32) >= 97 && (unit | 32) <= 122)) return true
+  }
+  return false
+}
 /** The lines of one statement at most. */
 const mostBetween = 6
 
-/** A line of a text that contains something, with the end of what a program wrote at its beginning. */
-interface LineWithBeginning extends Span {
+/** The lines of a text that contain something, with the end of what a program wrote at the beginning of each: offsets, by line. */
+interface LinesWithBeginnings {
+  count: number
+  starts: Int32Array
+  ends: Int32Array
   /** The first sign that is not white space, and the exclusive end of the last one. */
-  first: number
-  last: number
+  firsts: Int32Array
+  lasts: Int32Array
   /** The exclusive end of what is no part of the text; the start of the line if there is no such part. */
-  until: number
-}
-interface ComparedLine extends LineWithBeginning {
-  /** How many lines up to this one share a beginning. */
-  shared: number
-  /** The exclusive end of the beginning that the next line shares. */
-  untilNext: number
-  /** How many heads of statements are equal up to this one, and the one before. */
-  heads: number
-  head: ComparedLine | undefined
-  hasClock: boolean
+  untils: Int32Array
 }
 const isNumberedWord = (text: string, start: number, end: number): boolean =>
   hasDigit(text, start, endOfWord(text, start, end))
 /** Whether two lines may share a beginning: most lines of a text begin with different words. */
-function mayShare(text: string, one: LineWithBeginning, other: LineWithBeginning): boolean {
-  if (text.charCodeAt(one.first) === text.charCodeAt(other.first)) return true
-  return isNumberedWord(text, one.first, one.last) && isNumberedWord(text, other.first, other.last)
+function mayShare(text: string, { firsts, lasts }: LinesWithBeginnings, one: number, other: number): boolean {
+  const [first, otherFirst] = [firsts[one] ?? 0, firsts[other] ?? 0]
+  if (text.charCodeAt(first) === text.charCodeAt(otherFirst)) return true
+  return isNumberedWord(text, first, lasts[one] ?? 0) && isNumberedWord(text, otherFirst, lasts[other] ?? 0)
+}
+function countLines(text: string): number {
+  let count = 1
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) count++
+  return count
 }
 /** The lines of a text, with the beginnings that they share with lines near them. */
-export function linesWithBeginnings(text: string): LineWithBeginning[] {
-  const lines: ComparedLine[] = []
+export function linesWithBeginnings(text: string): LinesWithBeginnings {
+  const most = countLines(text)
+  const numbers = () => new Int32Array(most)
+  const [starts, ends, firsts, lasts, untils] = [numbers(), numbers(), numbers(), numbers(), numbers()]
+  const lines = { count: 0, starts, ends, firsts, lasts, untils }
+  /** How many lines up to each one share a beginning, and the exclusive end of the beginning that the next line shares. */
+  const [shared, untilNext] = [numbers(), numbers()]
+  /** How many heads of statements are equal up to each one, and the line of the one before, counted from 1. */
+  const [heads, headBefore] = [numbers(), numbers()]
+  const hasClock = new Uint8Array(most)
+  const spanOf = (line: number): Span => ({ start: starts[line] ?? 0, end: ends[line] ?? 0 })
   for (let start = 0; start < text.length; ) {
     const next = text.indexOf('\n', start)
     const end = next < 0 ? text.length : next
@@ -135,53 +167,48 @@ export function linesWithBeginnings(text: string): LineWithBeginning[] {
     while (first < end && isBlank(text.charCodeAt(first))) first++
     while (last > first && isBlank(text.charCodeAt(last - 1))) last--
     if (first < end) {
-      const hasClock = last - first <= longestHead && text.slice(first, last).search(clock) >= 0
-      const line: ComparedLine = {
-        start,
-        end,
-        first,
-        last,
-        until: start,
-        shared: 1,
-        untilNext: start,
-        heads: 1,
-        head: undefined,
-        hasClock,
-      }
-      const former = lines.at(-1)
-      if (former && mayShare(text, former, line)) {
-        const shared = sharedBeginning(text, former, line)
-        if (shared.other > start) {
-          line.shared = former.shared + 1
-          line.until = shared.other
-          former.untilNext = shared.one
+      const line = lines.count++
+      starts[line] = start
+      ends[line] = end
+      firsts[line] = first
+      lasts[line] = last
+      untils[line] = start
+      shared[line] = 1
+      untilNext[line] = start
+      heads[line] = 1
+      if (line > 0 && mayShare(text, lines, line - 1, line)) {
+        const found = sharedBeginning(text, spanOf(line - 1), spanOf(line))
+        if (found.other > start) {
+          shared[line] = (shared[line - 1] ?? 0) + 1
+          untils[line] = found.other
+          untilNext[line - 1] = found.one
         }
       }
-      for (let back = 2; hasClock && back <= mostBetween && back <= lines.length; back++) {
-        const head = lines[lines.length - back]
-        if (head?.hasClock !== true || !mayShare(text, head, line) || !sharedBeginning(text, head, line).isWhole)
-          continue
-        line.heads = head.heads + 1
-        line.head = head
-        break
+      if (last - first <= longestHead && hasTime(text, first, last)) {
+        hasClock[line] = 1
+        for (let head = line - 2; head >= Math.max(0, line - mostBetween); head--) {
+          if (hasClock[head] !== 1 || !mayShare(text, lines, head, line)) continue
+          if (!sharedBeginning(text, spanOf(head), spanOf(line)).isWhole) continue
+          heads[line] = (heads[head] ?? 0) + 1
+          headBefore[line] = head + 1
+          break
+        }
       }
-      lines.push(line)
     }
     start = end + 1
   }
   // The last line of a sequence knows how long it is.
   let length = 0
-  for (let at = lines.length - 1; at >= 0; at--) {
-    const line = lines[at]
-    if (!line) continue
-    length = Math.max(length, line.shared)
-    const until = Math.max(line.until, line.untilNext)
-    line.until =
-      length >= leastShared && until > line.start && hasWord.test(text.slice(until, line.end)) ? until : line.start
-    if (line.shared === 1) length = 0
+  for (let line = lines.count - 1; line >= 0; line--) {
+    length = Math.max(length, shared[line] ?? 0)
+    const until = Math.max(untils[line] ?? 0, untilNext[line] ?? 0)
+    const start = starts[line] ?? 0
+    untils[line] = length >= leastShared && until > start && hasWord(text, until, ends[line] ?? 0) ? until : start
+    if (shared[line] === 1) length = 0
   }
-  for (let at = lines.length - 1; at >= 0; at--)
-    if ((lines[at]?.heads ?? 0) >= leastShared)
-      for (let head = lines[at]; head && head.until < head.end; head = head.head) head.until = head.end
+  for (let line = lines.count - 1; line >= 0; line--)
+    if ((heads[line] ?? 0) >= leastShared)
+      for (let head = line; head >= 0 && (untils[head] ?? 0) < (ends[head] ?? 0); head = (headBefore[head] ?? 0) - 1)
+        untils[head] = ends[head] ?? 0
   return lines
 }

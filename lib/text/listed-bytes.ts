@@ -165,7 +165,7 @@ export function textOfSeparated(text: string, start: number, end: number): Liste
 const lineOfDump = /([0-9a-fA-F]{6,16})(:?[ \t]{1,3})(?=[0-9a-fA-F]{2})/y
 const groupOfDump = /((?:[0-9a-fA-F]{2}){1,8})(?:( {1,3})|(?=\r?\n|$))/y
 const mostInLine = 32
-/** Each line of a dump has as many bytes, unless its format says something else. */
+/** All lines of a dump have this number of bytes, unless its format has another one. */
 const usualWidth = 16
 
 interface LineOfDump {

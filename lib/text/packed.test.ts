@@ -1,7 +1,8 @@
+import { createHash } from 'node:crypto'
 import { deflateSync, gzipSync, inflateSync, zstdCompressSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { beginUnpacking, unpacked } from './packed.ts'
-import { editText, readerText, searchViews } from './views.ts'
+import { editText, readerText, searchViews, viewsOf } from './views.ts'
 
 const sentence = 'My fever began in April and the clinic kept me for nine days.'
 const other = 'These are the words of another person who wrote about the engine.'
@@ -43,5 +44,20 @@ describe('compressed data in a text', () => {
     expect(Array.from({ length: 6 }, isRead)).toEqual([true, true, true, true, false, false])
     beginUnpacking()
     expect(isRead()).toBe(true)
+  })
+  it('is read after any number of values that only look compressed', () => {
+    const bytes = (n: number) => createHash('shake256', { outputLength: 96 }).update(String(n)).digest('base64')
+    const rows = Array.from({ length: 1_000 }, (_, n) => JSON.stringify({ embedding: bytes(n) }))
+    const text = [...rows, JSON.stringify({ body: gzipSync(sentence).toString('base64') })].join('\n')
+    expect(findIn(text, sentence)).toBe(true)
+  })
+  it('marks the views as incomplete when a bound leaves it unread', () => {
+    const damaged = Buffer.concat([gzipSync(sentence).subarray(0, 30), Buffer.alloc(30, 7)]).toString('base64')
+    const row = (body: string) => JSON.stringify({ body })
+    const packed = row(gzipSync(other).toString('base64'))
+    expect(viewsOf(packed).isIncomplete).toBe(false)
+    const text = [...Array.from({ length: 300 }, (_, n) => row(`${damaged} ${n}`)), packed].join('\n')
+    expect(findIn(text, other)).toBe(false)
+    expect(viewsOf(text).isIncomplete).toBe(true)
   })
 })

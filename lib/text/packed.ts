@@ -47,6 +47,8 @@ export function unpackAll(bytes: Uint8Array, unpack: Unpack, max = maxUnpacked):
 }
 
 interface Packing {
+  /** Its first bytes say so, rather than only allow it. */
+  isMarked?: true
   isIt(bytes: Uint8Array): boolean
   unpack: Unpack
   pack(bytes: Uint8Array): Uint8Array
@@ -122,6 +124,7 @@ export const packings = new Map<string, Packing>([
   [
     'gzip',
     {
+      isMarked: true,
       // The header of gzip is longer with a name or a comment.
       isIt: (bytes) =>
         starts(bytes, 0x1f, 0x8b, 8) && (bytes[3] ?? 255) < 32 && (bytes[3] !== 0 || mayBeDeflated(bytes, 10)),
@@ -140,6 +143,7 @@ export const packings = new Map<string, Packing>([
   [
     'Zstandard',
     {
+      isMarked: true,
       isIt: (bytes) => starts(bytes, 0x28, 0xb5, 0x2f, 0xfd),
       unpack: zstdDecompressSync,
       pack: (bytes) => zstdCompressSync(bytes),
@@ -166,15 +170,23 @@ function withoutStacks<T>(work: () => T): T {
   }
 }
 
-/** What trying costs: a text that only looks compressed, thousands of times, must not stop a reading. */
+/**
+ * What trying costs: a text that only looks compressed, thousands of times, must not stop a reading. Random bytes look like DEFLATE, so its
+ * failures do not count for compressions with a mark.
+ */
 const mostFailures = 256
-let failures = 0
+const failures = { marked: 0, guessed: 0 }
 let leftOfText = maxOfText
+let isMissed = false
 /** Begins a text: the failures and the size of the former one do not count. */
 export const beginUnpacking = (): void => {
-  failures = 0
+  failures.marked = 0
+  failures.guessed = 0
   leftOfText = maxOfText
+  isMissed = false
 }
+/** Whether the text contains data that looks compressed and was not unpacked: because of a bound, or although its mark says so. */
+export const hasMissedPacked = (): boolean => isMissed
 
 /** Whether bytes that begin with these may be compressed. */
 export const mayBePacked = (head: Uint8Array): boolean => packings.values().some(({ isIt }) => isIt(head))
@@ -183,15 +195,20 @@ export const mayBePacked = (head: Uint8Array): boolean => packings.values().some
 export function unpacked(
   bytes: Uint8Array,
 ): { bytes: Uint8Array; pack: (bytes: Uint8Array) => Uint8Array } | undefined {
-  for (const { isIt, unpack, pack } of packings.values())
-    if (failures < mostFailures && leftOfText > 0 && isIt(bytes))
+  for (const { isIt, unpack, pack, isMarked } of packings.values()) {
+    if (!isIt(bytes)) continue
+    const kind = isMarked ? 'marked' : 'guessed'
+    if (failures[kind] >= mostFailures || leftOfText <= 0) isMissed = true
+    else
       try {
         const found = withoutStacks(() => unpackAll(bytes, unpack, Math.min(maxUnpacked, leftOfText)))
         leftOfText -= found.length
         return { bytes: found, pack }
       } catch {
         // Damaged, longer than a bound, or something else.
-        failures++
+        failures[kind]++
+        if (isMarked) isMissed = true
       }
+  }
   return undefined
 }

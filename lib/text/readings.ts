@@ -104,6 +104,15 @@ const wordOfPrefix = new RegExp(
 const cue = new RegExp(`${blank}*${clock}${blank}*-->${blank}*${clock}[^\\n]*`, 'y')
 const heading = /(?:WEBVTT|NOTE|Kind:|Language:|STYLE)[^\n]*|(?:event|id|retry): ?[^\n]{0,60}/y
 const counted = /[ \u00a0\t+]*(\d{1,6})(?:[ \u00a0\t+]|\r?\n|$)/y
+/** The number that is alone at an offset, after white space; -2 without one. */
+function numberAt(text: string, start: number): number {
+  let at = start
+  while (isBlankOrPlus(text.charCodeAt(at))) at++
+  if (text.charCodeAt(at) < 48 || text.charCodeAt(at) > 57) return -2
+  counted.lastIndex = start
+  return Number(counted.exec(text)?.[1] ?? -2)
+}
+const isBlankOrPlus = (unit: number): boolean => unit === 32 || unit === 9 || unit === 43 || unit === 0xa0
 const mayHavePrefixes = new RegExp(
   `(?:^|\\n)[ \\u00a0\\t>|*+-]{0,8}(?:\\d|[\\[(<#]|@@|(?:${level}|${fieldOfLog}|Dialogue|Comment|data|event|id|retry)[ :=+|\\u00a0]|${month})`,
 )
@@ -112,6 +121,8 @@ const leastPrefixed = 3
 const hasPrefix = /[\p{L}\p{N}]|\[ \]/u
 /** In characters. Two equal lines that are shorter can be a coincidence. */
 const shortestDoubled = 6
+/** Lines between two equal ones: the number and the time of a subtitle. */
+const mostBetweenDoubled = 3
 /** How many consecutive lines without a prefix belong to one statement or to one subtitle. */
 const mostPlain = 6
 
@@ -151,42 +162,87 @@ function endOfPrefix(text: string, start: number, end: number, number: number): 
   }
   return at
 }
-/** A text without the prefixes of its lines, if several lines near each other have one that contains a word, and without lines twice. */
-function withoutPrefixes(base: string, flowEnd: number): Layer | undefined {
-  if (!base.includes('\n')) return undefined
+interface ReadLine extends Span {
+  /** The exclusive end of its prefix. */
+  until: number
+  isPrefixed: boolean
+  /** Whether it says the same as the line before. */
+  isDoubled: boolean
+}
+/** The lines of a text, with their prefixes. Subtitles of spoken words show each line again above the next one. */
+function* linesOf(base: string): Generator<ReadLine> {
   const mayHave = mayHavePrefixes.test(base)
-  const builder = new ReadingBuilder(base, flowEnd)
-  let [number, plainLines, former] = [-1, 0, { start: 0, end: 0 }]
-  let found: (Span & { isDoubled: boolean })[] = []
-  const flush = () => {
-    const isPrefixed = found.filter((one) => !one.isDoubled).length >= leastPrefixed
-    for (const { start, end, isDoubled } of found)
-      if (isPrefixed || isDoubled) {
-        builder.copyTo(start, end)
-        builder.label(start, end)
-      }
-    found = []
-  }
-  for (const line of linesWithBeginnings(base)) {
-    const { start, end } = line
-    let until = line.until
+  let [number, former] = [-1, { start: 0, end: 0 }]
+  const lines = linesWithBeginnings(base)
+  for (let line = 0; line < lines.count; line++) {
+    const [start = 0, end = 0] = [lines.starts[line], lines.ends[line]]
+    const [first = 0, last = 0] = [lines.firsts[line], lines.lasts[line]]
+    let until = lines.untils[line] ?? 0
     if (mayHave) {
-      counted.lastIndex = start
-      const own = Number(counted.exec(base)?.[1] ?? -2)
+      const own = numberAt(base, start)
       until = Math.max(until, endOfPrefix(base, start, end, number))
       if (own >= 0) number = own
     }
     const isPrefixed = until > start && hasPrefix.test(base.slice(start, until))
-    const rest = { start: isPrefixed ? Math.max(until, line.first) : line.first, end: line.last }
-    // Subtitles of spoken words show each line again above the next one.
+    const rest = { start: isPrefixed ? Math.max(until, first) : first, end: last }
     const isDoubled = rest.end - rest.start >= shortestDoubled && areEqual(base, rest, former)
-    if (isPrefixed || isDoubled) {
-      found.push({ start, end: isDoubled ? end : until, isDoubled })
-      plainLines = 0
-    } else if (++plainLines > mostPlain) flush()
+    yield { start, end, until, isPrefixed, isDoubled }
     if (rest.end > rest.start) former = rest
   }
+}
+/** A text without the prefixes of its lines, if several lines near each other have one that contains a word. */
+function withoutPrefixes(base: string, flowEnd: number): Layer | undefined {
+  if (!base.includes('\n')) return undefined
+  const builder = new ReadingBuilder(base, flowEnd)
+  let [plainLines, prefixed] = [0, 0]
+  let found: Span[] = []
+  const flush = () => {
+    if (prefixed >= leastPrefixed)
+      for (const { start, end } of found) {
+        builder.copyTo(start, end)
+        builder.label(start, end)
+      }
+    found = []
+    prefixed = 0
+  }
+  for (const { start, until, isPrefixed, isDoubled } of linesOf(base)) {
+    if (isPrefixed) found.push({ start, end: until })
+    if (isPrefixed && !isDoubled) prefixed++
+    if (isPrefixed || isDoubled) plainLines = 0
+    else if (++plainLines > mostPlain) flush()
+  }
   flush()
+  return builder.reading()
+}
+/** Whether a line may say the same as one of the lines before it. */
+function mayBeDoubled(text: string): boolean {
+  const former: string[] = []
+  for (let start = 0; start < text.length; ) {
+    const next = text.indexOf('\n', start)
+    let last = next < 0 ? text.length : next
+    while (last > start && isMark(text.charCodeAt(last - 1)) && text.charCodeAt(last - 1) <= 0xa0) last--
+    if (last - start >= shortestDoubled) {
+      const ending = text.slice(last - shortestDoubled, last)
+      if (former.includes(ending)) return true
+      former.push(ending)
+      if (former.length > mostBetweenDoubled) former.shift()
+    }
+    start = next < 0 ? text.length : next + 1
+  }
+  return false
+}
+/**
+ * A text without lines twice. A separate reading: somebody may have said the same words twice, and those around them are only read together
+ * in the text with both lines.
+ */
+function withoutDoubledLines(base: string, flowEnd: number): Layer | undefined {
+  if (!base.includes('\n') || !mayBeDoubled(base)) return undefined
+  const builder = new ReadingBuilder(base, flowEnd)
+  for (const { start, end, isDoubled } of linesOf(base))
+    if (isDoubled) {
+      builder.copyTo(start, end)
+      builder.label(start, end)
+    }
   return builder.reading()
 }
 
@@ -402,7 +458,9 @@ const remark =
   '(?:\\^\\[)?\\[\\d{0,3}(?:;\\d{1,3}){0,6}m'
 /** The time of a word or a sentence. */
 const timeBetween = '[\\[(<]\\d{1,2}:\\d{2}(?::\\d{2})?(?:[.,]\\d{1,3})?[\\])>]'
-const note = `\\[\\^?\\d{1,3}(?:[ ,–-]{1,3}\\d{1,3}){0,5}\\]|\\[\\^\\w{1,20}\\]|【[^】\\n]{1,60}】|[¹²³⁰⁴-⁹]{1,3}|${remark}|${timeBetween}`
+const openingNote = '【'.charCodeAt(0)
+const longestNote = 60
+const note = `\\[\\^?\\d{1,3}(?:[ ,–-]{1,3}\\d{1,3}){0,5}\\]|\\[\\^\\w{1,20}\\]|【[^】\\n]{1,${longestNote}}】|[¹²³⁰⁴-⁹]{1,3}|${remark}|${timeBetween}`
 const nameOfFormat =
   ':[a-z][\\w+.:-]{0,30}:(?=`)|(?<![^\\s]):[a-z][a-z0-9_+-]{1,30}:(?!\\S)|\\{\\{(?:lang|nowrap|small|color|mono)?[\\w -]{0,20}\\||' +
   '\\{(?:color|quote|noformat|code|panel|anchor|bgcolor)(?::[^}\\n]{0,60})?\\}'
@@ -431,12 +489,19 @@ function withoutFormats(base: string, flowEnd: number): Layer | undefined {
   const builder = new ReadingBuilder(base, flowEnd)
   const marks = new Map<string, QuotationMarks>()
   let [last, closing] = [0, -1]
+  let noteEnd = 0
   for (let at = 0; at < base.length; at++) {
     const begin = begins[base.charCodeAt(at)]
     if (begin === 0) continue
     if (begin === beginsNumber) {
       const next = base.charCodeAt(at + 1)
       if (next !== 91 && (next < 48 || next > 57)) continue
+    }
+    if (base.charCodeAt(at) === openingNote) {
+      // Each of many notes without an end would be read up to its longest end.
+      if (noteEnd <= at) noteEnd = base.indexOf('】', at)
+      if (noteEnd < 0) noteEnd = base.length + longestNote + 1
+      if (noteEnd - at > longestNote + 1) continue
     }
     const pattern = at > 0 && isLetterBefore.test(base.slice(Math.max(0, at - 2), at)) ? afterLetter : afterOther
     pattern.lastIndex = at
@@ -481,8 +546,27 @@ const hump = /(?<=\p{Ll}|\p{Lo})(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})|(?<=\p{L}
 /** Two words in one: of fewer, no run is made. */
 const identifier = /\p{Ll}\p{Lu}\p{Ll}{0,30}\p{Lu}/u
 const token = /[\p{L}\p{M}\p{N}_$]+/gu
+const [smallLetter, capital, halfOfLetter] = [1, 2, 3]
+/** Small letters, capitals, and halves of surrogate pairs, which may be either. */
+const lettersOfCase = new Uint8Array(0x10000)
+for (let unit = 0; unit < 0x10000; unit++) {
+  const sign = String.fromCharCode(unit)
+  if (unit >= 0xd800 && unit < 0xe000) lettersOfCase[unit] = halfOfLetter
+  else if (/\p{Ll}/u.test(sign)) lettersOfCase[unit] = smallLetter
+  else if (/\p{Lu}/u.test(sign)) lettersOfCase[unit] = capital
+}
+/** Whether a capital follows a small letter. The pattern takes several times longer to find none. */
+function mayHaveIdentifier(text: string): boolean {
+  let former = 0
+  for (let at = 0; at < text.length; at++) {
+    const kind = lettersOfCase[text.charCodeAt(at)] ?? 0
+    if (kind === halfOfLetter || (kind === capital && former === smallLetter)) return true
+    former = kind
+  }
+  return false
+}
 function splitIdentifiers(base: string, flowEnd: number): Layer | undefined {
-  if (!identifier.test(base)) return undefined
+  if (!mayHaveIdentifier(base) || !identifier.test(base)) return undefined
   const builder = new ReadingBuilder(base, flowEnd)
   // One such name in a text does not make `DeShawn` two words.
   for (const { 0: found, index: start } of base.matchAll(token))
@@ -494,6 +578,8 @@ function splitIdentifiers(base: string, flowEnd: number): Layer | undefined {
   return builder.reading()
 }
 
+/** Fewer spelled words, and shorter ones, are abbreviations. */
+const [leastSpelled, shortestSpelled] = [3, 5]
 /** What people write between the letters of a word that they spell. */
 const betweenLetters = new Uint8Array(0x10000)
 for (const sign of ' .-_·') betweenLetters[sign.charCodeAt(0)] = 1
@@ -506,6 +592,26 @@ function mayBeSpelled(text: string): boolean {
   for (let at = 0; at + 3 < text.length; at += 4) if (isBetween(at) || isBetween(at + 1)) return true
   return false
 }
+/** Parts of words, and those of several code units: marks and halves of surrogate pairs. */
+const [partOfWord, longPart] = [1, 2]
+const partsOfWords = new Uint8Array(0x10000)
+for (let unit = 0; unit < 0x10000; unit++) {
+  const sign = String.fromCharCode(unit)
+  if ((unit >= 0xd800 && unit < 0xe000) || /\p{M}/u.test(sign)) partsOfWords[unit] = longPart
+  else if (/[\p{L}\p{N}]/u.test(sign)) partsOfWords[unit] = partOfWord
+}
+/** Whether a text may have as many spelled words as its reading needs: each has the same sign around its second letter. */
+function mayHaveSpelledWords(text: string): boolean {
+  let words = 0
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at)
+    if (partsOfWords[unit] === longPart) return true
+    if (betweenLetters[unit] !== 1 || unit !== text.charCodeAt(at + 2)) continue
+    if (at > 1 && partsOfWords[text.charCodeAt(at - 2)] === partOfWord) continue
+    if (++words >= leastSpelled) return true
+  }
+  return false
+}
 const letter = '\\p{L}\\p{M}*'
 /** A word with spaces between its letters has wider gaps around it. */
 const spelledWithSpaces = `(?<=(?:^|\\n|\\s\\s)\\p{P}?)${letter}(?: ${letter})+(?= ?\\p{P}{0,3}(?:\\n|\\s\\s|$))`
@@ -513,11 +619,9 @@ const spelled = new RegExp(
   `(?<![\\p{L}\\p{M}\\p{N}])${letter}([.\\-_·])${letter}(?:\\1${letter})*(?![\\p{L}\\p{M}\\p{N}])|${spelledWithSpaces}`,
   'gu',
 )
-/** Fewer spelled words, and shorter ones, are abbreviations. */
-const [leastSpelled, shortestSpelled] = [3, 5]
 /** A text whose words are spelled: `f e v e r` with wider gaps between the words, or `f-e-v-e-r`. */
 function joinSpelled(base: string, flowEnd: number): Layer | undefined {
-  if (!mayBeSpelled(base)) return undefined
+  if (!mayBeSpelled(base) || !mayHaveSpelledWords(base)) return undefined
   const words = [...base.matchAll(spelled)]
   if (words.filter(([word]) => word.length >= shortestSpelled).length < leastSpelled) return undefined
   const builder = new ReadingBuilder(base, flowEnd)
@@ -577,6 +681,7 @@ export const readings = new Map<string, (base: string, flowEnd: number) => Layer
   ['changes', newVersion],
   ['formats', withoutFormats],
   ['prefixes', withoutPrefixes],
+  ['lines twice', withoutDoubledLines],
   ['labels', withoutLabels],
   ['spelled words', joinSpelled],
   ['hyphens', hyphensOf],

@@ -89,6 +89,17 @@ describe('what a format repeats', () => {
     const [part] = repeatingPartsIn(text)
     expect(part?.repeated.map(({ start, end }) => text.slice(start, end))).toEqual(['12', '13', '14'])
   })
+  it.each(['ve', 'Geçen', 'uyuyamıyorum'])('is not a word of an item that is also a word of the format: %s', (word) => {
+    const [[own = '', other = ''] = []] = sentences.filter(([text]) => text?.startsWith('Geçen'))
+    const words = new Fingerprints(Buffer.alloc(8, 7))
+    words.add(own)
+    for (const size of [1, 2, 3]) {
+      const written = inParts(own, size).map((part) => `aa("${part.trim()}") >> ${word}.txt\n`)
+      const rest = cutStrings(`${other}\n${written.join('')}\n`, (text) => mergeSpans(words.runsIn(text))) ?? ''
+      const left = wordsIn(own).filter((one) => one !== wordsIn(word)[0] && wordsIn(rest).includes(one))
+      expect(left, `${size}: ${rest}`).toEqual([])
+    }
+  })
   it('is found in its place, with the numbers that it has', () => {
     const text = 'call("My doctor", 1) call("says that", 2) call("it grows", 3)'
     const [part] = repeatingPartsIn(text)

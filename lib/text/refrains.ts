@@ -153,29 +153,100 @@ function isFirstInLine(text: string, start: number): boolean {
   return at < 0 || text[at] === '\n'
 }
 
-interface Chain {
-  first: number
-  last: number
-  count: number
+/** A number for each hash. Unlike a map, it allocates nothing for an entry and little for each text. */
+class HashTable {
+  #keys = new Int32Array(256)
+  #values = new Int32Array(256)
+  /** In which text an entry was written: a new text makes all entries old. */
+  #texts = new Int32Array(256)
+  #text = 1
+  #size = 0
+
+  clear(): void {
+    this.#text++
+    this.#size = 0
+    if (this.#keys.length > 0x10000 || this.#text === 0x7fffffff) this.#allocate(256)
+  }
+  /** The place of a hash, with the value 0 if it is new. It is valid until the next place is asked for. */
+  placeOf(hash: number): number {
+    if (this.#size * 2 >= this.#keys.length) this.#grow()
+    const [keys, texts] = [this.#keys, this.#texts]
+    const mask = keys.length - 1
+    let at = hash & mask
+    while (texts[at] === this.#text) {
+      if (keys[at] === hash) return at
+      at = (at + 1) & mask
+    }
+    keys[at] = hash
+    texts[at] = this.#text
+    this.#values[at] = 0
+    this.#size++
+    return at
+  }
+  valueAt(place: number): number {
+    return this.#values[place] ?? 0
+  }
+  setAt(place: number, value: number): void {
+    this.#values[place] = value
+  }
+  increment(hash: number): number {
+    const place = this.placeOf(hash)
+    const value = (this.#values[place] ?? 0) + 1
+    this.#values[place] = value
+    return value
+  }
+  /** The value of a hash; 0 if it has none. */
+  get(hash: number): number {
+    const mask = this.#keys.length - 1
+    for (let at = hash & mask; this.#texts[at] === this.#text; at = (at + 1) & mask)
+      if (this.#keys[at] === hash) return this.#values[at] ?? 0
+    return 0
+  }
+  #allocate(length: number): void {
+    this.#keys = new Int32Array(length)
+    this.#values = new Int32Array(length)
+    this.#texts = new Int32Array(length)
+    this.#text = 1
+  }
+  #grow(): void {
+    const [keys, values, texts, text] = [this.#keys, this.#values, this.#texts, this.#text]
+    this.#allocate(keys.length * 2)
+    this.#size = 0
+    for (let at = 0; at < keys.length; at++)
+      if (texts[at] === text) this.setAt(this.placeOf(keys[at] ?? 0), values[at] ?? 0)
+  }
 }
+/** The tables are used by one call at a time, which clears them first. */
+const [chainsOf, countsOfPairs, countsBesideSigns] = [new HashTable(), new HashTable(), new HashTable()]
 /** The parts of a text in which a word beside a sign is repeated at short distances. In order, without overlaps. */
 function repetitionsIn(text: string): Span[] {
-  const chains = new Map<number, Chain>()
+  chainsOf.clear()
+  // The first word, the last word and the number of occurrences of each chain.
+  let chains = new Int32Array(fewest * 3)
+  let chainCount = 0
   const found: Span[] = []
-  const close = ({ first, last, count }: Chain) => {
+  const close = (chain: number) => {
+    const [first = 0, last = 0, count = 0] = [chains[chain], chains[chain + 1], chains[chain + 2]]
     if (count >= leastRepeated) found.push({ start: startOfWords(text, first), end: endOfWords(text, last) })
   }
   /** Notes a word. Beside an equal one, it is no further occurrence: numbers of a time, or of a table. */
   const note = (word: number, former: number): number => {
-    const hash = hashOf(text, word, endOfWord(text, word, text.length))
-    const chain = chains.get(hash)
-    if (chain && word - chain.last <= mostCharacters) {
-      if (hash !== former) chain.count++
-      chain.last = word
-    } else {
-      if (chain) close(chain)
-      chains.set(hash, { first: word, last: word, count: 1 })
+    // Numbers with apostrophes between them are one word, which would be read to its end at each number.
+    const hash = hashOf(text, word, endOfWord(text, word, Math.min(text.length, word + longestWord + 2)))
+    const place = chainsOf.placeOf(hash)
+    const known = chainsOf.valueAt(place) - 1
+    if (known >= 0 && word - (chains[known + 1] ?? 0) <= mostCharacters) {
+      if (hash !== former) chains[known + 2] = (chains[known + 2] ?? 0) + 1
+      chains[known + 1] = word
+      return hash
     }
+    if (known >= 0) close(known)
+    const chain = known >= 0 ? known : chainCount++ * 3
+    if (chain === chains.length) chains = grown(chains)
+    chains[chain] = word
+    chains[chain + 1] = word
+    chains[chain + 2] = 1
+    chainsOf.setAt(place, chain + 1)
     return hash
   }
   let [noted, hash] = [-1, 0]
@@ -202,7 +273,7 @@ function repetitionsIn(text: string): Span[] {
     if (at < text.length) noteAt(at, before >= 0)
     at--
   }
-  for (const chain of chains.values()) close(chain)
+  for (let chain = 0; chain < chainCount; chain++) close(chain * 3)
   found.sort((one, other) => one.start - other.start)
   const merged: Span[] = []
   for (const { start, end } of found) {
@@ -240,28 +311,28 @@ function endOfWords(text: string, start: number): number {
   return end
 }
 
-const add = (counts: Map<number, number>, of: number) => counts.set(of, (counts.get(of) ?? 0) + 1)
 const pairOf = (hashes: Int32Array, at: number): number =>
   mixed((hashes[at - 1] ?? 0) ^ Math.imul(hashes[at] ?? 0, 0x9e3779b1))
 /** A word that is repeated beside a sign, and one that is repeated beside such a word. */
 const [repeats, plain] = [1, 2]
 /** Which words are repeated: those beside a sign that occur about as often as the most frequent one, and what they always have beside them. */
 function repeatedWords({ hashes, flags, count }: Words): Uint8Array {
-  const besideSigns = new Map<number, number>()
-  const pairs = new Map<number, number>()
+  const [besideSigns, pairs] = [countsBesideSigns, countsOfPairs]
+  besideSigns.clear()
+  pairs.clear()
+  let most = 0
   const has = (at: number, flag: number) => ((flags[at] ?? 0) & flag) !== 0
   for (let at = 0; at < count; at++) {
-    if (at > 0) add(pairs, pairOf(hashes, at))
-    if (has(at, besideSign) && (at === 0 || hashes[at] !== hashes[at - 1])) add(besideSigns, hashes[at] ?? 0)
+    if (at > 0) pairs.increment(pairOf(hashes, at))
+    if (has(at, besideSign) && (at === 0 || hashes[at] !== hashes[at - 1]))
+      most = Math.max(most, besideSigns.increment(hashes[at] ?? 0))
   }
-  let most = 0
-  for (const one of besideSigns.values()) most = Math.max(most, one)
   const least = Math.max(leastRepeated, Math.ceil(most * leastShare))
   const isNumber = (at: number) => hashes[at] === numberHash
-  const isPair = (at: number) => (pairs.get(pairOf(hashes, at)) ?? 0) >= least
+  const isPair = (at: number) => pairs.get(pairOf(hashes, at)) >= least
   const marked = new Uint8Array(count)
   for (let at = 0; at < count; at++) {
-    const isFrequent = (besideSigns.get(hashes[at] ?? 0) ?? 0) >= least
+    const isFrequent = besideSigns.get(hashes[at] ?? 0) >= least
     if (isFrequent && (has(at, besideSign) || (isNumber(at) && has(at, attached)))) marked[at] = repeats
   }
   /** Whether a word belongs to what is repeated beside it. Two words without a sign may be an answer that somebody gave twice. */
@@ -273,7 +344,42 @@ function repeatedWords({ hashes, flags, count }: Words): Uint8Array {
     if (marked[at] === 0 && marked[at - 1] !== 0 && belongs(at, at, at - 1)) marked[at] = plain
   for (let at = count - 2; at >= 0; at--)
     if (marked[at] === 0 && marked[at + 1] !== 0 && belongs(at, at + 1, at + 1)) marked[at] = plain
+  releaseWordsOfItems(hashes, marked)
   return marked
+}
+/**
+ * A format separates its items by the same words. If two items have more repeated words between them, an item begins or ends with a word of
+ * the format, or is one: `call("and") >> and.txt`. Only the words that usually separate two items remain marked.
+ */
+function releaseWordsOfItems(hashes: Int32Array, marked: Uint8Array): void {
+  const blocks: { from: number; length: number; hash: number }[] = []
+  const counts = new Map<number, number>()
+  for (let at = 0; at < marked.length; at++) {
+    if (marked[at] === 0) continue
+    const from = at
+    let hash = 0
+    for (; at < marked.length && marked[at] !== 0; at++) hash = mixed(Math.imul(hash, 31) ^ (hashes[at] ?? 0))
+    blocks.push({ from, length: at - from, hash })
+    counts.set(hash, (counts.get(hash) ?? 0) + 1)
+  }
+  // The first and the last block separate nothing, and are shorter.
+  const least = Math.max(leastRepeated, (blocks.length - 2) * leastShare)
+  const usual = blocks.find(({ hash }) => (counts.get(hash) ?? 0) >= least)
+  if (usual === undefined || usual.length < 2) return
+  const isUsual = (at: number): boolean => {
+    for (let word = 0; word < usual.length; word++) if (hashes[at + word] !== hashes[usual.from + word]) return false
+    return true
+  }
+  for (const { from, length } of blocks) {
+    if (length <= usual.length) continue
+    const end = from + length
+    const released: number[] = []
+    for (let at = from; at < end; )
+      if (at + usual.length <= end && isUsual(at)) at += usual.length
+      else released.push(at++)
+    // A block without the usual words remains as it is.
+    if (released.length <= length - usual.length) for (const at of released) marked[at] = 0
+  }
 }
 
 /** A part of a text with what is repeated in it. */

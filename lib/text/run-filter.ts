@@ -115,9 +115,16 @@ export class NameFilter {
   readonly #seeds: Seeds
   readonly #bloom: Bloom
   readonly #lengths: Uint8Array
+  /** Has a 1 at the lower 16 bits of the hash of each word that begins a name; undefined if these words are not known. */
+  readonly #firsts: Uint8Array | undefined
 
-  constructor(seeds: Seeds, ...all: readonly ShortRuns[]) {
+  /** @param firsts lower halves of the hashes of all words that begin a name */
+  constructor(seeds: Seeds, firsts: ReadonlySet<number> | undefined, ...all: readonly ShortRuns[]) {
     this.#seeds = seeds
+    if (firsts) {
+      this.#firsts = new Uint8Array(0x10000)
+      for (const low of firsts) this.#firsts[low & 0xffff] = 1
+    }
     this.#bloom = new Bloom(all.reduce((sum, runs) => sum + countOf(runs), 0))
     this.#lengths = lengthsOf(...all)
     for (const runs of all) for (const some of runs.values()) for (const run of some) this.#bloom.add(run)
@@ -133,8 +140,10 @@ export class NameFilter {
   /** Calls `see` for each sequence that passes the filter. Afterwards {@link hashed} has the words, split at apostrophes. */
   each(text: string, see: NameCandidate): void {
     hashWords(text, this.#seeds, true)
-    const { count, starts, ends, weights } = hashed
+    const { count, lows, starts, ends, weights } = hashed
+    const firsts = this.#firsts
     for (let from = 0; from < count; from++) {
+      if (firsts !== undefined && firsts[(lows[from] ?? 0) & 0xffff] === 0) continue
       let initial = -1
       const longest = Math.min(this.#lengths.length, count - from)
       for (let at = from + 1; at < from + longest && initial < 0; at++)

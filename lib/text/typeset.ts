@@ -1,4 +1,4 @@
-import type { LayerBuilder, Span } from './layer.ts'
+import { LayerBuilder, type Span } from './layer.ts'
 
 /** Names of the encodings of RTF that are no number of Windows, by their code page. */
 const pages: Readonly<Record<string, string>> = {
@@ -54,7 +54,7 @@ const inText = /^(?:ud|shppict)$/
 const controlWord = /\\([a-zA-Z]{1,32})(-?\d{1,10})? ?/y
 const codeOfByte = /\\'([0-9a-fA-F]{2})/y
 const endsLine = /\\(?:par|line)\r?$/
-const wordsOfRtf: Readonly<Record<string, string>> = {
+const signsOfRtf: Readonly<Record<string, string>> = {
   par: '\n',
   line: '\n',
   sect: '\n',
@@ -148,6 +148,20 @@ export function decodeRtf(layer: LayerBuilder, start: number, end: number): void
   layer.region(first, layer.length)
 }
 
+/** The code page that a document states; undefined if it states none. */
+export const codePageOfRtf = (text: string): string | undefined => {
+  const page = /\\ansicpg(\d{1,5})/.exec(text)?.[1]
+  return page === undefined ? undefined : decoderOf(page).encoding
+}
+/** The words of a document of RTF: its text, then what people wrote beside it, such as comments and text boxes. */
+export function wordsOfRtf(text: string): string {
+  const builder = new LayerBuilder(text)
+  decodeRtf(builder, 0, text.length)
+  const { text: decoded, flowEnd, readable } = builder.build()
+  const beside = readable.map(({ start, end }) => decoded.slice(start, end)).filter((part) => part.trim() !== '')
+  return [decoded.slice(0, flowEnd), ...beside].join('\n')
+}
+
 /** The bytes at an offset that are one character: a byte outside ASCII may begin a longer one. */
 function bytesAt(text: string, start: number, decoder: TextDecoder): { text: string; end: number } | undefined {
   const bytes: number[] = []
@@ -235,7 +249,7 @@ function decodeGroup(layer: LayerBuilder, document: Rtf, { start, end }: Span, i
             else break
           }
           layer.unit(at, from, String.fromCharCode((Number(number) + 0x10000) % 0x10000))
-        } else layer.markup(at, from, wordsOfRtf[name] ?? '')
+        } else layer.markup(at, from, signsOfRtf[name] ?? '')
       } else if (byte) {
         from = byte.end
         layer.unit(at, from, byte.text)

@@ -20,7 +20,7 @@ import {
 import { isOpeningOfBoard } from './light-markup.ts'
 import { dumpsIn, hasDump } from './listed-bytes.ts'
 import { decodeLiteralValue, hasLiteral, literalsIn } from './literals.ts'
-import { beginUnpacking } from './packed.ts'
+import { beginUnpacking, hasMissedPacked } from './packed.ts'
 import { joinHyphens, readings } from './readings.ts'
 import { decodeRtf, hasRtf, rtfIn } from './typeset.ts'
 
@@ -28,6 +28,8 @@ import { decodeRtf, hasRtf, rtfIn } from './typeset.ts'
 export interface TextViews {
   readonly text: string
   readonly layers: readonly Layer[]
+  /** A bound was reached, or compressed data could not be read: the text may contain more. */
+  readonly isIncomplete: boolean
 }
 
 /** Levels of encoding that are removed; one encoding may need two. Nobody nests more, except to exceed a bound. */
@@ -169,27 +171,28 @@ function decodeLayer(base: string, regions: ArrayLike<number>, flowEnd: number, 
   return defers ? decodeLayer(base, regions, flowEnd, false) : undefined
 }
 
-let latest: TextViews = { text: '', layers: [] }
+let latest: TextViews = { text: '', layers: [], isIncomplete: false }
 
-function decode(text: string): Layer[] {
+function decode(text: string): Omit<TextViews, 'text'> {
   beginUnpacking()
   const layers: Layer[] = []
   let [base, flowEnd, total] = [text, text.length, 0]
-  let regions: ArrayLike<number> = [0, text.length]
+  let former: Layer | undefined
   const bound = Math.max(leastDecoded, text.length * decodedPerCharacter)
   const add = (layer: Layer | undefined): boolean => {
     if (!layer || layer.text === base) return false
     layers.push(layer)
     base = layer.text
     flowEnd = layer.flowEnd
-    regions = layer.regions
+    former = layer
     total += base.length
     return true
   }
   while (layers.length < maxLayers && total <= bound && mayBeEncoded(base))
-    if (!add(decodeLayer(base, regions, flowEnd))) break
+    if (!add(decodeLayer(base, former?.regions ?? [0, text.length], flowEnd))) break
+  const isBounded = (layers.length === maxLayers || total > bound) && mayBeEncoded(base)
   for (const read of readings.values()) add(read(base, flowEnd))
-  return layers
+  return { layers, isIncomplete: isBounded || hasMissedPacked() }
 }
 
 /**
@@ -197,7 +200,7 @@ function decode(text: string): Layer[] {
  * speakers and hyphens. The views of the latest text are retained, because several searches follow each other.
  */
 export function viewsOf(text: string): TextViews {
-  if (latest.text !== text || text === '') latest = { text, layers: decode(text) }
+  if (latest.text !== text || text === '') latest = { text, ...decode(text) }
   return latest
 }
 
@@ -278,7 +281,7 @@ export function spokenTexts(text: string): string[] {
   const found = new Set<string>()
   // Escape sequences of a text that is not completely decoded would be words that other texts in the same encoding contain.
   let read: string | undefined
-  const layers = decode(text)
+  const { layers } = decode(text)
   layers.forEach((layer, at) => {
     if (layer.isGuessed) return
     for (const { start, end } of layer.readable)

@@ -13,7 +13,21 @@ const longestRow = 240
 const longestCell = 40
 /** Of a column of words, most cells contain a letter, and one word. */
 const leastWords = 0.75
+/** A column with so few different words has none of a text. */
+const mostEqual = 2
+/** The letter of a word is one of its first signs. */
 const isWord = /^[^\s]{0,4}\p{L}[^\s]*$/u
+const longestLead = 4
+function isWordIn(text: string, start: number, end: number): boolean {
+  let hasLetter = false
+  for (let at = start; at < end; at++) {
+    const unit = text.charCodeAt(at)
+    if (unit >= 128) return isWord.test(text.slice(start, end))
+    if (unit === 32 || (unit >= 9 && unit <= 13)) return false
+    if (at - start <= longestLead && (unit | 32) >= 97 && (unit | 32) <= 122) hasLetter = true
+  }
+  return hasLetter
+}
 
 /** The trimmed cell between two delimiters, without its quotation marks. */
 function cellOf(text: string, start: number, end: number): [start: number, end: number] {
@@ -44,25 +58,22 @@ function columnsOf(text: string, rows: readonly number[], delimiter: number, cel
       const [start = 0, end = 0] = [column[at], column[at + 1]]
       if (end - start > longestCell) return false
       if (end > start) filled++
-      const cell = text.slice(start, end)
-      if (!isWord.test(cell)) continue
+      if (!isWordIn(text, start, end)) continue
       words++
-      different.add(cell)
+      if (different.size <= mostEqual) different.add(text.slice(start, end))
     }
-    return words >= leastRows && words >= filled * leastWords && different.size > 2
+    return words >= leastRows && words >= filled * leastWords && different.size > mostEqual
   })
 }
 
 /** The columns of words of the tables in a text: consecutive lines with the same number of cells. */
 export function wordColumnsIn(text: string): WordColumn[] {
   const found: WordColumn[] = []
-  const open = delimiters.map(() => ({ count: 0, rows: [] as number[] }))
-  const close = (at: number): void => {
-    const group = open[at]
-    if (!group) return
+  const groups = delimiters.map((delimiter) => ({ delimiter, count: 0, rows: [] as number[] }))
+  const close = (group: (typeof groups)[number]): void => {
     if (group.rows.length >= leastRows * 2)
-      found.push(...columnsOf(text, group.rows, delimiters[at] ?? 0, group.count + 1))
-    group.rows = []
+      for (const column of columnsOf(text, group.rows, group.delimiter, group.count + 1)) found.push(column)
+    if (group.rows.length > 0) group.rows = []
     group.count = 0
   }
   const counts = new Uint16Array(128)
@@ -71,18 +82,19 @@ export function wordColumnsIn(text: string): WordColumn[] {
     const end = next < 0 ? text.length : next
     const isRow = end - start <= longestRow && end > start
     if (isRow) {
-      for (const delimiter of delimiters) counts[delimiter] = 0
+      for (let at = 0; at < delimiters.length; at++) counts[delimiters[at] ?? 0] = 0
       for (let at = start; at < end; at++) {
         const unit = text.charCodeAt(at)
         if (unit < 128) counts[unit] = (counts[unit] ?? 0) + 1
       }
     }
-    for (let at = 0; at < delimiters.length; at++) {
-      const delimiter = delimiters[at] ?? 0
-      const group = open[at]
+    for (let at = 0; at < groups.length; at++) {
+      const group = groups[at]
+      if (!group) continue
+      const { delimiter } = group
       const count = isRow ? (counts[delimiter] ?? 0) : 0
-      if (!group || (count === 0 && group.rows.length === 0)) continue
-      if (count !== group.count) close(at)
+      if (count === 0 && group.rows.length === 0) continue
+      if (count !== group.count) close(group)
       if (count === 0 || count >= mostCells) continue
       if (delimiter === 32 && (count < leastSpaces || text.charCodeAt(start) === 32)) continue
       group.count = count
@@ -90,6 +102,6 @@ export function wordColumnsIn(text: string): WordColumn[] {
     }
     start = end + 1
   }
-  for (const at of delimiters.keys()) close(at)
+  for (const group of groups) close(group)
   return found
 }

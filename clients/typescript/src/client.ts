@@ -53,6 +53,14 @@ export interface ClientOptions {
   /** Your own fetch, for proxies, tracing or tests. */
   fetch?: typeof fetch
 }
+/** A limit of the token, as the latest responses state it. Without open requests, `remaining` can be sent before `resetAt` (milliseconds). */
+export interface RateWindow {
+  limit: number
+  remaining: number
+  resetAt: number
+}
+/** GET counts against the limit of reads, everything else against that of writes. */
+export type RequestKind = 'read' | 'write'
 /** A body that can be sent again when a request is repeated, or a stream, which cannot. */
 export type UploadBody = Blob | Uint8Array<ArrayBuffer> | string | ReadableStream<Uint8Array>
 
@@ -71,6 +79,12 @@ const passing: ReadonlySet<string> = new Set(['idempotency_in_progress', 'fenced
 
 const textsOf = (part: object | undefined): [string, string][] =>
   Object.entries(part ?? {}).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]))
+
+const kindOf = (method: string): RequestKind => (method === 'GET' ? 'read' : 'write')
+/** Responses that no limit counted name another one: those without a valid token, and those of a server that is busy. */
+const isCounted = ({ ok, status }: Response): boolean => ok || (status > 401 && status < 500 && status !== 421)
+/** Two responses of the same window state its end in whole seconds, and arrive at different times. */
+const sameWindow = 2_000
 
 function secondsOf(response: Response): number | undefined {
   const header = response.headers.get('retry-after')
@@ -135,6 +149,9 @@ export class KnowledgePulse {
   readonly #timeout: number
   readonly #retries: number
   readonly #fetch: typeof fetch
+  readonly #windows = new Map<RequestKind, RateWindow>()
+  /** Requests without a response yet. */
+  readonly #open = { read: 0, write: 0 }
 
   constructor({ url, token, timeout = 60_000, retries = 2, fetch: call = fetch }: ClientOptions) {
     this.#url = url.replace(/\/+$/, '')
@@ -142,6 +159,16 @@ export class KnowledgePulse {
     this.#timeout = timeout
     this.#retries = retries
     this.#fetch = call
+  }
+
+  /** What the token may still send in the present window of a minute; undefined before the first response. */
+  rateWindow(kind: RequestKind): RateWindow | undefined {
+    const known = this.#windows.get(kind)
+    if (!known) return undefined
+    const { limit, resetAt } = known
+    const isOver = Date.now() >= resetAt
+    const remaining = Math.max(0, (isOver ? limit : known.remaining) - this.#open[kind])
+    return { limit, remaining, resetAt }
   }
 
   get<P extends PathOf<'get'>>(
@@ -277,6 +304,8 @@ export class KnowledgePulse {
     const body = upload ? upload.body : input.body === undefined ? null : JSON.stringify(input.body)
     const late = new AbortController()
     const timer = setTimeout(() => late.abort(new DOMException('The time limit passed.', 'TimeoutError')), timeout)
+    const kind = kindOf(method)
+    this.#open[kind]++
     try {
       const response = await this.#fetch(address, {
         method,
@@ -285,10 +314,28 @@ export class KnowledgePulse {
         signal: signal ? AbortSignal.any([signal, late.signal]) : late.signal,
         ...(body instanceof ReadableStream && { duplex: 'half' }),
       } as RequestInit)
+      this.#noteWindow(response)
       return response.ok ? await read(response) : await problemOf(response)
     } finally {
+      this.#open[kind]--
       clearTimeout(timer)
     }
+  }
+
+  /** Reads `RateLimit: "write";r=29;t=60` and `RateLimit-Policy: "write";q=30;w=60`. */
+  #noteWindow(response: Response): void {
+    const [, name, left, seconds] =
+      /^"(read|write)";r=(\d+);t=(\d+)/.exec(response.headers.get('ratelimit') ?? '') ?? []
+    const [, limit] = /;q=(\d+)/.exec(response.headers.get('ratelimit-policy') ?? '') ?? []
+    if (name === undefined || limit === undefined || !isCounted(response)) return
+    const kind = name === 'read' ? 'read' : 'write'
+    const found = { limit: Number(limit), remaining: Number(left), resetAt: Date.now() + 1_000 * Number(seconds) }
+    // Nor those of an operation without a limit. A response that was counted leaves less than the limit.
+    if (found.remaining >= found.limit) return
+    const known = this.#windows.get(kind)
+    const isSame = known && Date.now() < known.resetAt && found.resetAt < known.resetAt + sameWindow
+    // Responses arrive in any order.
+    this.#windows.set(kind, isSame ? { ...known, remaining: Math.min(known.remaining, found.remaining) } : found)
   }
 }
 

@@ -1,4 +1,4 @@
-import type { KnowledgePulse } from './client.ts'
+import type { KnowledgePulse, RequestKind } from './client.ts'
 import {
   branded,
   Conflict,
@@ -100,6 +100,16 @@ export class ErasedAuthor extends Error {
   }
 }
 
+/** The token may send nothing more before the next window of its limit. */
+class LimitReached extends Error {
+  readonly isLimit = true
+}
+/** The time limit of `settle` has passed. */
+class TimePassed extends LimitReached {}
+const requireTime = (deadline: number): void => {
+  if (Date.now() >= deadline) throw new TimePassed('The time limit passed.')
+}
+
 interface RecordedMessage {
   id: string
   role: 'user' | 'assistant' | 'system' | 'tool'
@@ -109,22 +119,55 @@ interface RecordedMessage {
 /** Without its content if the queue was full. */
 type WaitingMessage = Omit<RecordedMessage, 'content'> & {
   content: string | undefined
+  hash: number
+  /** The id that the text has in the state. */
+  storedAs: string
   /** The time of the checkpoint that contains it. */
   writtenAt: string
+  /** It is from before the present run: another person may have written it. */
+  isLoaded: boolean
   /** The registry refused it. It is sent again after the pause of its thread. */
   isRefused?: boolean
-  /** Its author was erased: it is reported as the agent's, and erased from the stores that contain it. */
+  /** How many parts of a long text the registry has. */
+  sentParts?: number
+  /** The refusal that the application knows of. */
+  told?: string
+}
+/** What is sent of a message, or of a part of it. */
+type Report = RecordedMessage & {
+  isLoaded: boolean
+  created_at?: string
+  /** It is reported only to be erased. */
   isErased?: boolean
+  provenance?: { store: 'checkpoints'; ref: string }[]
+}
+/** A text of an erased author. It is reported as the agent's and erased at once, so that the registry erases what contains it. */
+interface ErasedText {
+  message: WaitingMessage & { content: string }
+  /** Of its present report. No other report has it, and the registry never accepts an erased id again. */
+  id: string
+  erasedParts: number
+  /** From now on, a write may be stored after the erasure searched the thread. */
+  isRequested: boolean
+  isWrittenAgain: boolean
+  isDone: boolean
+  /** The number of erasures, and the time (in milliseconds) before which it is not erased again. */
+  erasures: number
+  dueAt: number
 }
 /** The id under which the registry knows a text, or why it is not stored yet. */
 type Outcome = { id: string } | { refusal: RegistryProblem }
 interface Thread {
   /** Undefined until it is registered. */
   conversation: string | undefined
-  /** Ids that the registry has. */
-  known: Set<string>
-  /** Ids of messages from before the present run, with the time of their checkpoint. */
+  /** Ids that the registry has, each with hashes of the texts that were reported for it. */
+  known: Map<string, number[]>
+  /** An earlier process registered it, so the registry may have messages that this process does not know. */
+  hasEarlier: boolean
+  /** Texts from before the present run, by {@link textKey}, with the time of their checkpoint. */
   loaded: Map<string, string | undefined>
+  /** Texts of erased authors, by {@link textKey}. */
+  erased: Map<string, ErasedText>
   /** The ids of messages whose own id belongs to another text. */
   otherIds: Map<string, string>
   /** How many reports in sequence were refused, and the time (in milliseconds) before which what was refused is not sent again. */
@@ -146,6 +189,7 @@ interface Thread {
   read: (() => AsyncIterable<StoredCheckpoint>) | undefined
   /** Reports of a thread are sent one after the other. */
   turn: Promise<unknown>
+  usedAt: number
 }
 
 /** A message may have no id: its thread then gives it one. */
@@ -160,13 +204,16 @@ const roles: Readonly<Record<string, RecordedMessage['role']>> = {
   tool: 'tool',
   function: 'tool',
 }
+/** What an erasure leaves of the last message of a person in a list of messages. */
+const placeholder = '[erased]'
 const deepest = 6
 /** Milliseconds for a call of the registry. It goes on after a write stopped waiting for it. */
 const callTimeout = 10_000
 /** A failed call is repeated with the other reports. */
 const calling = { timeout: callTimeout, retries: 0 }
-/** Threads that the recorder remembers, in addition to those with something to report. */
+/** Threads that the recorder remembers, in addition to those with something to report and those used within so many milliseconds. */
 const mostThreads = 1_000
+const idleAfter = 600_000
 /** Of each thread: messages, by their first characters, and values. */
 const mostTexts = 100
 const longestStart = 500
@@ -185,6 +232,17 @@ const encoded = /[\w+/=-]{2000,}/g
 const lateAfter = 60_000
 /** What was refused is sent again after a pause of at most this many times the time between two attempts. */
 const longestPause = 64
+/**
+ * The share of a limit that reports leave to the other calls of the token, and to its other processes. It doubles with each 429 of the last
+ * hour, because the third one revokes the token.
+ */
+const reserved = 0.2
+const mostReserved = 0.9
+const refusalsCount = 3_600_000
+/** Milliseconds by which processes with the same token continue at different times. */
+const spread = 1_000
+/** Messages of a page. */
+const pageSize = 100
 /** An erasure answers after at most 10 seconds. */
 const erasing = { timeout: 30_000, retries: 0 }
 /** The form of an id of a message. */
@@ -276,9 +334,42 @@ async function idOf(thread: string, { role, content }: SaidMessage): Promise<str
 const withIds = (thread: string, said: Iterable<SaidMessage>): Promise<RecordedMessage[]> =>
   Promise.all(Array.from(said, async (message) => ({ ...message, id: message.id ?? (await idOf(thread, message)) })))
 
+/** 53 bits: enough to notice that the text of an id has changed. */
+function hashOf(text: string): number {
+  let [high, low] = [0xdeadbeef, 0x41c6ce57]
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at)
+    high = Math.imul(high ^ unit, 2654435761)
+    low = Math.imul(low ^ unit, 1597334677)
+  }
+  high = Math.imul(high ^ (high >>> 16), 2246822507) ^ Math.imul(low ^ (low >>> 13), 3266489909)
+  low = Math.imul(low ^ (low >>> 16), 2246822507) ^ Math.imul(high ^ (high >>> 13), 3266489909)
+  return (low >>> 11) * 2 ** 32 + (high >>> 0)
+}
+
+const textKey = (id: string, hash: number): string => `${hash} ${id}`
+const isKnown = ({ known }: Thread, { id, content }: RecordedMessage): boolean =>
+  known.get(id)?.includes(hashOf(content)) === true
+/** Whether this process has noted the text: under its id, or under its own one if another text of the id waited. */
+async function isNoted(id: string, thread: Thread, message: RecordedMessage): Promise<boolean> {
+  const isThere = (one: RecordedMessage) =>
+    isKnown(thread, one) || thread.waiting.get(one.id)?.hash === hashOf(one.content)
+  return isThere(message) || isThere({ ...message, id: await idOf(id, { ...message, id: undefined }) })
+}
+
 /** Whether something of the thread is still to be reported. */
-const isWaiting = ({ isUnchecked, waiting, pointers }: Thread): boolean =>
-  isUnchecked || waiting.size + pointers.length > 0
+const notErased = (): Omit<ErasedText, 'message' | 'dueAt'> => ({
+  id: `said-${crypto.randomUUID()}`,
+  erasedParts: 0,
+  isRequested: false,
+  isWrittenAgain: false,
+  isDone: false,
+  erasures: 0,
+})
+const isErasureWaiting = ({ isDone, isWrittenAgain }: ErasedText): boolean => !isDone || isWrittenAgain
+const hasErasures = ({ erased }: Thread): boolean => [...erased.values()].some(isErasureWaiting)
+const hasReports = (thread: Thread): boolean => thread.waiting.size + thread.pointers.length > 0 || hasErasures(thread)
+const isWaiting = (thread: Thread): boolean => thread.isUnchecked || hasReports(thread)
 const isContained = (value: string, text: string): boolean => {
   const said = text.trim()
   return said.length >= shortestText && value.includes(said)
@@ -339,6 +430,12 @@ export class Recorder {
   #queued = 0
   /** The registry asked for no call before this time, in milliseconds. */
   #notBefore = 0
+  /** The limit of the token permits no further report before this time. */
+  #limitedUntil = 0
+  /** When the registry answered 429. */
+  #refusedAt: number[] = []
+  /** The first call of each kind. Its answer states the limit. */
+  readonly #first = new Map<RequestKind, Promise<void>>()
   /** External ids of authors that were erased, and of those that the registry knows with another email address. */
   readonly #erasedAuthors = new Set<string>()
   readonly #withoutEmail = new Set<string>()
@@ -392,8 +489,14 @@ export class Recorder {
       const messages = await withIds(id, saidInChannels(values, this.#inputs, true))
       const thread = this.#threadOf(id)
       const writtenAt = isRecord(checkpoint) && typeof checkpoint.ts === 'string' ? checkpoint.ts : undefined
-      for (const message of messages)
-        if (!thread.known.has(message.id) && !thread.waiting.has(message.id)) thread.loaded.set(message.id, writtenAt)
+      const present = new Set<string>()
+      for (const message of messages) {
+        const key = textKey(message.id, hashOf(message.content))
+        present.add(key)
+        if (!(await isNoted(id, thread, message))) thread.loaded.set(key, writtenAt)
+      }
+      // If the state contains an erased text later, somebody has said it again.
+      for (const key of thread.erased.keys()) if (!present.has(key)) thread.loaded.delete(key)
     }
     return new Proxy(saver, {
       get(target, name) {
@@ -451,14 +554,49 @@ export class Recorder {
   }
 
   /**
-   * Waits until everything was reported, and what was written of erased threads is deleted.
-   * @throws the last problem if the registry still does not answer, or still refuses something
+   * Waits until everything was reported, and what was written of erased threads is deleted. A backlog that exceeds the limit of the token
+   * takes several minutes. It waits at most `timeout` milliseconds, if given.
+   * @throws the last problem if the registry still does not answer, or still refuses something, and a `TimeoutError` if something still
+   * waits after `timeout`; it is reported later
    */
-  async settle(): Promise<void> {
+  async settle({ timeout }: { timeout?: number } = {}): Promise<void> {
+    if (timeout === undefined) return await this.#settle(Number.POSITIVE_INFINITY)
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const passed = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new TimePassed('The time limit passed.')), timeout)
+    })
+    const settling = this.#settle(Date.now() + timeout)
+    try {
+      // The last call may take longer.
+      await Promise.race([settling, passed])
+    } catch (error) {
+      if (!(error instanceof TimePassed)) throw error
+      settling.catch(() => {})
+      this.#retryLater()
+      throw new DOMException('The time limit passed before everything was reported.', 'TimeoutError')
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  /** @throws TimePassed before the first call after the deadline */
+  async #settle(deadline: number): Promise<void> {
     let refusal: RegistryProblem | undefined
-    for (const id of [...this.#threads.keys()])
+    for (const [id, thread] of [...this.#threads])
       try {
-        refusal = (await this.#report(id, true)) ?? refusal
+        // A thread that has nothing to report needs no call.
+        while (isWaiting(thread)) {
+          const result = await this.#report(id, true, deadline)
+          if (result instanceof TimePassed) throw result
+          if (!(result instanceof LimitReached)) {
+            refusal = result ?? refusal
+            // A text may have been written again during its erasure.
+            if (result === undefined && hasErasures(thread)) continue
+            break
+          }
+          const wait = Math.min(this.#limitedUntil, deadline) - Date.now()
+          await new Promise((resolve) => setTimeout(resolve, Math.max(0, wait)))
+        }
       } catch (error) {
         await this.#forgetErased(id, error)
       }
@@ -466,10 +604,10 @@ export class Recorder {
     if (refusal && !(refusal instanceof Fenced)) throw refusal
   }
 
-  /** Reports what is waiting, and ends the retries. */
-  async close(): Promise<void> {
+  /** Reports what is waiting, and ends the retries. `timeout` as for `settle`: then what still waits is reported after a restart. */
+  async close(options: { timeout?: number } = {}): Promise<void> {
     try {
-      await this.settle()
+      await this.settle(options)
     } finally {
       clearTimeout(this.#timer)
       this.#timer = undefined
@@ -530,18 +668,59 @@ export class Recorder {
     ofSaver()
     // Before the first checkpoint, because a thread that has checkpoints may belong to somebody else.
     await this.#reportOrRefuse(id)
-    const written = await write()
-    const messages = await withIds(id, saidInChannels(channels, this.#inputs, isState))
+    const said = () => withIds(id, saidInChannels(channels, this.#inputs, isState))
+    let written: T
+    try {
+      written = await write()
+    } catch (error) {
+      // It may be stored nevertheless.
+      const failed = ofSaver()
+      for (const message of await said()) await this.#isWrittenAgain(id, failed, message, author)
+      this.#reportLater(failed)
+      throw error
+    }
+    const messages = await said()
     const thread = ofSaver()
-    for (const message of messages) this.#note(thread, { ...message, writtenAt }, author)
+    for (const message of messages) {
+      if (message.content === placeholder) continue
+      const hash = hashOf(message.content)
+      if (await this.#isWrittenAgain(id, thread, message, author)) continue
+      const before = thread.waiting.get(message.id)?.hash
+      // Both texts of the id were written.
+      const isOther = before !== undefined && before !== hash
+      const own = isOther ? await idOf(id, { ...message, id: undefined }) : message.id
+      this.#note(thread, { ...message, id: own, storedAs: message.id, hash, writtenAt }, author)
+    }
     // An erasure may have begun and ended during the write.
     await this.#reportOrRefuse(id)
     refuseErasedAuthor()
     return written
   }
 
-  #note(thread: Thread, message: RecordedMessage & { writtenAt: string }, author: ThreadAuthor | undefined): void {
-    const { id, role, content, writtenAt } = message
+  /** Whether it is a text of an erased author. If its erasure was requested before, the write may be stored after the search. */
+  async #isWrittenAgain(
+    id: string,
+    thread: Thread,
+    message: RecordedMessage,
+    author: ThreadAuthor | undefined,
+  ): Promise<boolean> {
+    const key = textKey(message.id, hashOf(message.content))
+    const erased = thread.erased.get(key)
+    if (!erased) return false
+    // A text without an id of its own may also be said by somebody else.
+    const isOwn = message.id !== (await idOf(id, { ...message, id: undefined }))
+    const isTheirs = author !== undefined && author.external_id === erased.message.author?.external_id
+    if (!isOwn && !isTheirs && !thread.loaded.has(key)) return false
+    if (erased.isRequested) erased.isWrittenAgain = true
+    return true
+  }
+
+  #note(
+    thread: Thread,
+    message: RecordedMessage & Pick<WaitingMessage, 'hash' | 'storedAs' | 'writtenAt'>,
+    author: ThreadAuthor | undefined,
+  ): void {
+    const { id, role, content, hash, storedAs, writtenAt } = message
     const start = content.slice(0, longestStart)
     if (thread.texts.get(id) !== start) {
       // A value may be written before the first message of its thread is noted.
@@ -556,14 +735,18 @@ export class Recorder {
       const [oldest] = thread.texts.keys()
       if (thread.texts.size > mostTexts && oldest !== undefined) thread.texts.delete(oldest)
     }
-    if (thread.known.has(id) || thread.waiting.has(id)) return
+    if (isKnown(thread, message) || thread.waiting.has(id)) return
     const fits = this.#queued + content.length <= (this.#options.queue ?? 2 ** 24)
     if (fits) this.#queued += content.length
+    const loaded = textKey(storedAs, hash)
     thread.waiting.set(id, {
       id,
       role,
       content: fits ? content : undefined,
-      writtenAt: thread.loaded.get(id) ?? writtenAt,
+      hash,
+      storedAs,
+      writtenAt: thread.loaded.get(loaded) ?? writtenAt,
+      isLoaded: thread.loaded.has(loaded),
       ...(author && role === 'user' && { author }),
     })
   }
@@ -579,13 +762,16 @@ export class Recorder {
       // The last thread was used last.
       this.#threads.delete(id)
       this.#threads.set(id, known)
+      known.usedAt = Date.now()
       return known
     }
     if (this.#threads.size >= mostThreads) this.#removeIdle()
     const made: Thread = {
       conversation: undefined,
-      known: new Set(),
+      known: new Map(),
+      hasEarlier: false,
       loaded: new Map(),
+      erased: new Map(),
       otherIds: new Map(),
       refusals: 0,
       pausedUntil: 0,
@@ -598,28 +784,31 @@ export class Recorder {
       forget: new Map(),
       read: undefined,
       turn: Promise.resolve(),
+      usedAt: Date.now(),
     }
     this.#threads.set(id, made)
     return made
   }
 
-  /** A thread that was reported is registered again when it is used again. */
+  /** A thread that was reported is registered again when it is used again. A run needs what its thread contained before it. */
   #removeIdle(): void {
-    for (const [id, thread] of this.#threads)
-      if (!isWaiting(thread)) {
-        this.#threads.delete(id)
-        return
-      }
+    for (const [id, thread] of this.#threads) {
+      if (Date.now() - thread.usedAt < idleAfter) return
+      if (isWaiting(thread)) continue
+      this.#threads.delete(id)
+      return
+    }
+  }
+
+  #reportLater(thread: Thread): void {
+    thread.isUnchecked = true
+    this.#retryLater()
   }
 
   /** Like {@link #report}, but a write waits only a short time, and not at all while the registry is known to be down. */
   async #reportWithin(id: string): Promise<void> {
     const thread = this.#threadOf(id)
-    const goOn = () => {
-      thread.isUnchecked = true
-      this.#retryLater()
-    }
-    if (this.#isDown) return goOn()
+    if (this.#isDown) return this.#reportLater(thread)
     let timer: ReturnType<typeof setTimeout> | undefined
     const late = new Promise<'late'>((resolve) => {
       timer = setTimeout(() => resolve('late'), this.#options.patience ?? 2_000)
@@ -631,7 +820,7 @@ export class Recorder {
       clearTimeout(timer)
     }
     this.#isDown = true
-    goOn()
+    this.#reportLater(thread)
     // Its answer may still refuse the thread.
     report
       .catch((error: unknown) => this.#forgetErased(id, error))
@@ -640,27 +829,41 @@ export class Recorder {
 
   /**
    * Reports the thread and what is waiting. A fault of the registry is noted, and reported later; if it `insists`, it is thrown, and what was
-   * refused is sent again at once. Returns the last refusal of a message: it says nothing about the thread.
+   * refused is sent again at once. Returns the last refusal of a message, which says nothing about the thread, or that the limit was reached.
    * @throws Erased, Fenced if the thread may not be written
    */
-  #report(id: string, insists = false): Promise<RegistryProblem | undefined> {
+  #report(
+    id: string,
+    insists = false,
+    deadline = Number.POSITIVE_INFINITY,
+  ): Promise<RegistryProblem | LimitReached | undefined> {
     const thread = this.#threads.get(id)
     if (!thread) return Promise.resolve(undefined)
     const turn = thread.turn.then(() =>
-      this.#send(id, thread, insists).then(
+      this.#send(id, thread, insists, deadline).then(
         (refusal) => {
           thread.isUnchecked = false
           this.#isDown = false
-          if (refusal) this.#retryLater()
+          if (refusal || hasReports(thread)) this.#retryLater()
           return refusal
         },
         (error: unknown) => {
+          if (error instanceof TimePassed) return error
+          if (error instanceof LimitReached) {
+            thread.isUnchecked = true
+            this.#retryLater()
+            return error
+          }
           const isBusy = error instanceof RegistryProblem && error.status === 429
-          if (isBusy) this.#notBefore = Date.now() + 1_000 * (error.retryAfter ?? 0)
+          if (isBusy) {
+            this.#notBefore = Date.now() + 1_000 * (error.retryAfter ?? 0)
+            this.#refusedAt.push(Date.now())
+          }
           this.#isDown = isBusy || error instanceof RegistryUnreachable
           if (error instanceof Erased || error instanceof Fenced) {
             for (const message of [...thread.waiting.keys()]) this.#drop(thread, message)
             thread.pointers = []
+            thread.erased.clear()
             throw error
           }
           if (error instanceof RegistryProblem && error.status < 500) this.#pause(thread)
@@ -683,52 +886,192 @@ export class Recorder {
   }
 
   /** Sends what is waiting. Returns the last refusal of a message, which keeps waiting. */
-  async #send(id: string, thread: Thread, insists: boolean): Promise<RegistryProblem | undefined> {
+  async #send(
+    id: string,
+    thread: Thread,
+    insists: boolean,
+    deadline: number,
+  ): Promise<RegistryProblem | LimitReached | undefined> {
+    requireTime(deadline)
     let isAnswered = thread.conversation === undefined
     const conversationId = thread.conversation ?? (await this.#register(id))
     thread.conversation = conversationId
     const at = { projectId: this.project, conversationId }
     const isDue = insists || Date.now() >= thread.pausedUntil
     let refusal: RegistryProblem | undefined
+    let limit: LimitReached | undefined
     let stored: Map<string, string> | undefined
-    for (const message of [...thread.waiting.values()]) {
-      if (message.isRefused && !isDue) continue
-      if (message.content === undefined) stored ??= await this.#storedTexts(id, thread)
-      const content = message.content ?? stored?.get(message.id)
-      // The application has deleted it meanwhile.
-      if (content === undefined) this.#drop(thread, message.id)
-      else {
+    try {
+      if (thread.hasEarlier && thread.waiting.size > 0) {
+        await this.#readEarlier(id, thread, at)
         isAnswered = true
-        refusal = (await this.#sendMessage(id, thread, at, { message, content, insists })) ?? refusal
       }
-    }
-    for (const pointer of [...thread.pointers]) {
-      // A message that was noted meanwhile, or refused, is sent with a later report, and then its pointers.
-      if (thread.waiting.has(pointer.source_id)) continue
-      isAnswered = true
-      await this.#sendPointer(id, at, {
-        ...pointer,
-        source_id: thread.otherIds.get(pointer.source_id) ?? pointer.source_id,
-      })
-      thread.pointers = thread.pointers.filter((one) => one !== pointer)
+      for (const message of [...thread.waiting.values()]) {
+        if (message.isRefused && !isDue) continue
+        if (message.content === undefined) stored ??= await this.#storedTexts(id, thread)
+        const content = message.content ?? stored?.get(message.id)
+        requireTime(deadline)
+        if (content === undefined) {
+          // The application has deleted it meanwhile, or its saver has no text anymore.
+          this.#options.onProblem?.(new Error('A text that waited is no longer in the saver. It was not reported.'), id)
+          this.#drop(thread, message.id)
+        } else {
+          refusal = (await this.#sendMessage(id, thread, at, { message, content, insists })) ?? refusal
+          isAnswered = true
+        }
+      }
+      for (const erased of thread.erased.values()) {
+        if (!isErasureWaiting(erased) || !(insists || Date.now() >= erased.dueAt)) continue
+        refusal = (await this.#eraseText(id, at, { erased, deadline })) ?? refusal
+        isAnswered = true
+      }
+      for (const pointer of [...thread.pointers]) {
+        // A message that was noted meanwhile, or refused, is sent with a later report, and then its pointers.
+        if (thread.waiting.has(pointer.source_id)) continue
+        requireTime(deadline)
+        await this.#sendPointer(id, at, {
+          ...pointer,
+          source_id: thread.otherIds.get(pointer.source_id) ?? pointer.source_id,
+        })
+        isAnswered = true
+        thread.pointers = thread.pointers.filter((one) => one !== pointer)
+      }
+    } catch (error) {
+      if (!(error instanceof LimitReached) || error instanceof TimePassed) throw error
+      // The fence needs an answer also while reports wait.
+      limit = error
     }
     if (!isAnswered) await this.#requireLiving(id, at)
     if (refusal) this.#pause(thread)
     else if (thread.waiting.size === 0) thread.refusals = 0
-    return refusal
+    return limit ?? refusal
+  }
+
+  /**
+   * A call within the limit of the token. `isUrgent` calls may use what is reserved.
+   * @throws LimitReached instead of a call that the registry would refuse
+   */
+  async #call<T>(kind: RequestKind, send: () => Promise<T>, { isUrgent = false } = {}): Promise<T> {
+    // Before the first answer, the limit is not known: one call at a time.
+    for (let first = this.#first.get(kind); first; first = this.#first.get(kind)) {
+      await first
+      if (this.#first.get(kind) === first) break
+    }
+    const window = this.client.rateWindow(kind)
+    if (window) {
+      const now = Date.now()
+      this.#refusedAt = this.#refusedAt.filter((at) => now - at < refusalsCount)
+      const share = Math.min(mostReserved, reserved * 2 ** this.#refusedAt.length)
+      const kept = isUrgent ? 0 : Math.min(window.limit - 1, Math.ceil(window.limit * share))
+      if (window.remaining <= kept) {
+        // After the end of the window, only calls without an answer count.
+        if (this.#limitedUntil <= now) this.#limitedUntil = Math.max(window.resetAt, now) + spread * (1 + Math.random())
+        throw new LimitReached('The limit of the token is reached.')
+      }
+    }
+    const sent = send()
+    if (!this.#first.has(kind))
+      this.#first.set(
+        kind,
+        sent.then(
+          () => {},
+          (error: unknown) => void (error instanceof RegistryUnreachable && this.#first.delete(kind)),
+        ),
+      )
+    return sent
+  }
+
+  /**
+   * Compares what waits with what an earlier process reported, page by page, because each report of a known message would be refused, and
+   * counted. What is not found, such as a message of somebody whose processing is restricted, is reported.
+   */
+  async #readEarlier(id: string, thread: Thread, params: { projectId: string; conversationId: string }): Promise<void> {
+    // The messages of a state are among the newest. Reading on would cost more than reporting.
+    const mostPages = 1 + Math.ceil((2 * thread.waiting.size) / pageSize)
+    const sought = new Map<string, { message: WaitingMessage; content: string; n: number }[]>()
+    /** Messages, with the parts that were not found. */
+    const missing = new Map<WaitingMessage, Set<number>>()
+    // What was found of a message whose own id the registry could store: that this id belongs to another text, and the text under its
+    // derived id. Without the former, the latter may be an equal text of somebody else.
+    const ofOthers = new Set<WaitingMessage>()
+    const derived = new Map<WaitingMessage, string>()
+    for (const message of thread.waiting.values())
+      if (message.content !== undefined)
+        for (const [n, content] of [...partsOf(storable(message.content))].entries()) {
+          missing.set(message, (missing.get(message) ?? new Set()).add(n))
+          const ids = new Set([await idOf(id, { ...message, id: undefined, content })])
+          if (n === 0 && idForm.test(message.id)) ids.add(message.id)
+          for (const one of ids) sought.set(one, [...(sought.get(one) ?? []), { message, content, n }])
+        }
+    let cursor: string | null = null
+    for (let page = 0; page < mostPages && missing.size > 0; page++) {
+      const query: { limit: number; order: 'newest'; cursor?: string } = { limit: pageSize, order: 'newest' }
+      if (cursor !== null) query.cursor = cursor
+      const found = await this.#call('read', () =>
+        this.client.get(
+          '/api/projects/{projectId}/conversations/{conversationId}/messages',
+          { params, query },
+          calling,
+        ),
+      ).catch((error: unknown) => {
+        if (error instanceof NotFound) return undefined
+        throw error
+      })
+      // The conversation was erased, or the token has lost its access.
+      if (!found) return await this.#requireLiving(id, params)
+      for (const stored of found.data)
+        for (const { message, content, n } of sought.get(stored.id) ?? []) {
+          // Both ids may have the same text.
+          const parts = missing.get(message)
+          if (!parts) continue
+          const isOwn = stored.id === message.id
+          const isSame = content === stored.content && message.role === stored.role
+          if (isSame && n === 0 && !isOwn) derived.set(message, stored.id)
+          else if (isSame) parts.delete(n)
+          else if (isOwn) ofOthers.add(message)
+          const other = derived.get(message)
+          const isElsewhere = ofOthers.has(message) || !idForm.test(message.id)
+          if (parts.has(0) && isElsewhere && other !== undefined) {
+            thread.otherIds.set(message.id, other)
+            parts.delete(0)
+          }
+          if (parts.size > 0) continue
+          missing.delete(message)
+          this.#isReported(thread, message, String(message.content))
+        }
+      cursor = found.next_cursor
+      if (cursor === null) break
+    }
+    thread.hasEarlier = false
+  }
+
+  #isReported(thread: Thread, { id }: WaitingMessage, content: string): void {
+    thread.known.set(id, [...(thread.known.get(id) ?? []), hashOf(content)])
+    this.#drop(thread, id)
   }
 
   /** Texts of the messages in the checkpoints, because the queue was full. */
-  async #storedTexts(id: string, { read, waiting }: Thread): Promise<Map<string, string>> {
+  async #storedTexts(id: string, thread: Thread): Promise<Map<string, string>> {
+    const waiting = [...thread.waiting.values()]
+    const wanted = new Map(waiting.map(({ id: own, storedAs, hash }) => [textKey(storedAs, hash), own]))
     const found = new Map<string, string>()
-    for await (const { checkpoint, pendingWrites = [] } of read?.() ?? []) {
+    /** A saver may have stored a text in another form. */
+    const newest = new Map<string, string>()
+    for await (const { checkpoint, pendingWrites = [] } of thread.read?.() ?? []) {
       const writes = pendingWrites.flatMap((write) => (Array.isArray(write) ? [[write[1], write[2]] as const] : []))
       const said = [
         ...saidInChannels(channelsOf(checkpoint.channel_values), this.#inputs, true),
         ...saidInChannels(writes, this.#inputs, false),
       ]
-      for (const message of await withIds(id, said))
-        if (waiting.has(message.id) && !found.has(message.id)) found.set(message.id, message.content)
+      for (const message of await withIds(id, said)) {
+        const own = wanted.get(textKey(message.id, hashOf(message.content)))
+        if (own !== undefined) found.set(own, message.content)
+        else if (!newest.has(message.id) && !isKnown(thread, message)) newest.set(message.id, message.content)
+      }
+    }
+    for (const { id: own, storedAs } of waiting) {
+      const text = newest.get(storedAs)
+      if (!found.has(own) && text !== undefined) found.set(own, text)
     }
     return found
   }
@@ -740,40 +1083,103 @@ export class Recorder {
     at: { projectId: string; conversationId: string },
     { message, content: text, insists }: { message: WaitingMessage; content: string; insists: boolean },
   ): Promise<RegistryProblem | undefined> {
-    const { id: ownId, role, writtenAt } = message
+    const { id: ownId, role, writtenAt, isLoaded } = message
     const isLate = Date.now() - Date.parse(writtenAt) > lateAfter
     let isFirst = true
+    let number = 0
     for (const content of partsOf(storable(text))) {
-      const author = message.isErased ? undefined : message.author
+      // A report of many parts takes several windows of the limit.
+      if (number++ < (message.sentParts ?? 0)) {
+        isFirst = false
+        continue
+      }
+      const { author } = message
       const own = isFirst && idForm.test(ownId)
       const part = {
         id: own ? ownId : await idOf(id, { id: undefined, role, content }),
         role,
         content,
+        isLoaded,
         ...(isLate && { created_at: writtenAt }),
         ...(author && { author }),
       }
+      const wasRefused = message.isRefused === true
       message.isRefused = true
-      let outcome = await this.#post(id, at, part)
-      const isOfErasedAuthor = 'refusal' in outcome && outcome.refusal instanceof Erased
+      const outcome = await this.#post(id, at, part).catch((error: unknown) => {
+        if (error instanceof LimitReached) message.isRefused = wasRefused
+        throw error
+      })
+      const problem = 'refusal' in outcome ? outcome.refusal : undefined
       // Somebody else may have written it, and only the recorder of their run knew them. It keeps waiting.
-      if (isOfErasedAuthor && author && !thread.loaded.has(ownId)) {
-        message.isErased = true
-        if (insists) {
-          const { author: _, ...withoutAuthor } = part
-          outcome = await this.#post(id, at, withoutAuthor)
-        }
+      if (problem instanceof Erased && author && !isLoaded) {
+        this.#options.onProblem?.(problem, id)
+        const dueAt = insists ? 0 : Date.now() + this.#retryEvery
+        const erased = { message: { ...message, content: text }, dueAt, ...notErased() }
+        thread.erased.set(textKey(message.storedAs, message.hash), erased)
+        thread.pointers = thread.pointers.filter(({ source_id: source }) => source !== ownId)
+        this.#drop(thread, ownId)
+        return undefined
       }
       if ('refusal' in outcome) {
-        this.#options.onProblem?.(outcome.refusal, id)
+        this.#tellOnce(id, message, outcome.refusal)
         return outcome.refusal
       }
-      if (message.isErased) await this.#erase(at, outcome.id)
       if (isFirst && outcome.id !== ownId) thread.otherIds.set(ownId, outcome.id)
       isFirst = false
+      message.sentParts = number
     }
-    thread.known.add(ownId)
-    this.#drop(thread, ownId)
+    this.#isReported(thread, message, text)
+    return undefined
+  }
+
+  #tellOnce(id: string, message: WaitingMessage, refusal: RegistryProblem): void {
+    if (message.told !== refusal.code) this.#options.onProblem?.(refusal, id)
+    message.told = refusal.code
+  }
+
+  /**
+   * Reports a text of an erased author as the agent's, in parts if it is long, and erases it from everything that contains it. Returns why the
+   * registry does not store it yet.
+   */
+  async #eraseText(
+    id: string,
+    at: { projectId: string; conversationId: string },
+    { erased, deadline }: { erased: ErasedText; deadline: number },
+  ): Promise<RegistryProblem | undefined> {
+    const { message } = erased
+    if (erased.isDone) Object.assign(erased, { ...notErased(), erasures: erased.erasures })
+    let number = 0
+    for (const content of partsOf(storable(message.content))) {
+      const own = number++
+      if (own < erased.erasedParts) continue
+      requireTime(deadline)
+      const isLate = Date.now() - Date.parse(message.writtenAt) > lateAfter
+      const outcome = await this.#post(id, at, {
+        id: `${erased.id}-${own}`,
+        role: message.role,
+        content,
+        isLoaded: false,
+        isErased: true,
+        ...(isLate && { created_at: message.writtenAt }),
+        // So that a short text is found too.
+        ...(own === 0 &&
+          idForm.test(message.storedAs) && { provenance: [{ store: 'checkpoints', ref: message.storedAs }] }),
+      })
+      const problem = 'refusal' in outcome ? outcome.refusal : undefined
+      // The id is in use or erased if an answer was lost: no other report has it.
+      if (problem && !(problem instanceof Erased || problem instanceof IdInUse)) {
+        this.#tellOnce(id, message, problem)
+        return problem
+      }
+      if (!(problem instanceof Erased)) {
+        erased.isRequested = true
+        await this.#erase(at, `${erased.id}-${own}`)
+      }
+      erased.erasedParts = number
+    }
+    erased.isDone = true
+    erased.erasures++
+    erased.dueAt = Date.now() + this.#retryEvery * Math.min(2 ** erased.erasures, longestPause)
     return undefined
   }
 
@@ -782,12 +1188,8 @@ export class Recorder {
    * that the registry knows its words.
    * @throws what concerns more than this message
    */
-  async #post(
-    id: string,
-    at: { projectId: string; conversationId: string },
-    message: RecordedMessage & { created_at?: string },
-  ): Promise<Outcome> {
-    const { author, created_at: writtenAt, ...own } = message
+  async #post(id: string, at: { projectId: string; conversationId: string }, message: Report): Promise<Outcome> {
+    const { author, created_at: writtenAt, isLoaded, isErased, ...own } = message
     const email = author && !this.#withoutEmail.has(author.external_id) ? author.email : undefined
     const { email: _, ...named } = author ?? {}
     const body = {
@@ -796,14 +1198,17 @@ export class Recorder {
       ...(author && { author: { ...named, external_id: author.external_id, ...(email !== undefined && { email }) } }),
     }
     try {
-      await this.client.post(
-        '/api/projects/{projectId}/conversations/{conversationId}/messages',
-        { params: at, body },
-        calling,
+      await this.#call('write', () =>
+        this.client.post(
+          '/api/projects/{projectId}/conversations/{conversationId}/messages',
+          { params: at, body },
+          calling,
+        ),
       )
       return { id: own.id }
     } catch (error) {
-      if (error instanceof IdInUse) return await this.#postOtherText(id, at, message)
+      if (error instanceof IdInUse && isErased) return { refusal: error }
+      if (error instanceof IdInUse) return await this.#postOtherText(id, at, { message, isSame: error.document.same })
       if (author && email !== undefined && this.#refusesEmail(error)) {
         this.#options.onProblem?.(error, id)
         const { email: __, ...withoutEmail } = author
@@ -814,7 +1219,7 @@ export class Recorder {
       }
       // The clock of the application is ahead of that of the registry.
       if (error instanceof Invalid && writtenAt !== undefined && isAbout(error, 'created_at'))
-        return await this.#post(id, at, { ...own, ...(author && { author }) })
+        return await this.#post(id, at, { ...own, isLoaded, ...(isErased && { isErased }), ...(author && { author }) })
       if (error instanceof Invalid && author?.name !== undefined && isAbout(error, 'name')) {
         this.#options.onProblem?.(error, id)
         const { name: ___, ...withoutName } = author
@@ -823,7 +1228,7 @@ export class Recorder {
       // The message, its author or the whole conversation: only the conversation decides about the thread.
       if (error instanceof NotFound || error instanceof Erased || error instanceof Fenced)
         await this.#requireLiving(id, at)
-      if (error instanceof Erased) return await this.#refusedAsErased(id, message, error)
+      if (error instanceof Erased) return await this.#refusedAsErased(id, at, message, error)
       if (!isOfMessage(error)) throw error
       return { refusal: error }
     }
@@ -834,47 +1239,63 @@ export class Recorder {
     return error instanceof Conflict || error instanceof Forbidden
   }
 
-  /** The id is in use: for the same text, which was reported before, or for another one, and then this text gets an id of its own. */
+  /**
+   * The id is in use: for the same text, which was reported before, or for another one, and then this text gets an id of its own.
+   * @param isSame what the registry says about the texts, also if it does not show the stored one
+   */
   async #postOtherText(
     id: string,
     params: { projectId: string; conversationId: string },
-    message: RecordedMessage,
+    { message, isSame }: { message: Report; isSame: unknown },
   ): Promise<Outcome> {
     const known = { id: message.id }
     const ownId = await idOf(id, { ...message, id: undefined })
-    if (ownId === message.id) return known
+    if (ownId === message.id || isSame === true) return known
+    if (isSame === false && !message.isLoaded) return await this.#post(id, params, { ...message, id: ownId })
     try {
-      const { data } = await this.client.get(
-        '/api/projects/{projectId}/conversations/{conversationId}/messages/{messageId}',
-        { params: { ...params, messageId: message.id } },
-        calling,
+      const { data } = await this.#call('read', () =>
+        this.client.get(
+          '/api/projects/{projectId}/conversations/{conversationId}/messages/{messageId}',
+          { params: { ...params, messageId: message.id } },
+          calling,
+        ),
       )
       if ([data, ...data.former].some(({ content }) => content === message.content)) return known
     } catch (error) {
       if (!(error instanceof RegistryProblem) || error.status === 429 || error.status >= 500) throw error
       const isBeingErased = error instanceof NotFound && error.document.audit_id !== undefined
+      // Whose words these are is not known: under another name, agents could read them.
+      if (error instanceof Restricted && isSame === false) return { refusal: error }
       if (error instanceof Restricted || error instanceof Erased || isBeingErased) return known
     }
     return await this.#post(id, params, { ...message, id: ownId })
   }
 
   /** Whether the author was erased, and not the message: then its id can be used without the author. */
-  async #refusedAsErased(id: string, { id: messageId, author }: RecordedMessage, error: Erased): Promise<Outcome> {
+  async #refusedAsErased(
+    id: string,
+    at: { projectId: string; conversationId: string },
+    message: Report,
+    error: Erased,
+  ): Promise<Outcome> {
+    const { id: messageId, author } = message
     if (author && (await this.#isErasedAuthor(author))) {
       this.#erasedAuthors.add(author.external_id)
       return { refusal: error }
     }
+    if (message.isErased) return { refusal: error }
     this.#options.onProblem?.(error, id)
-    return { id: messageId }
+    // This process reported another text under the id: the registry does not know the words of this one.
+    const thread = this.#threads.get(id)
+    if (!thread?.known.has(messageId) || isKnown(thread, message)) return { id: messageId }
+    return await this.#post(id, at, { ...message, id: await idOf(id, { ...message, id: undefined }) })
   }
 
   async #isErasedAuthor({ external_id }: ThreadAuthor): Promise<boolean> {
     try {
-      await this.client.post(
-        '/api/projects/{projectId}/participants',
-        { params: { projectId: this.project }, body: { external_id } },
-        calling,
-      )
+      const input = { params: { projectId: this.project }, body: { external_id } }
+      const ask = () => this.client.post('/api/projects/{projectId}/participants', input, calling)
+      await this.#call('write', ask, { isUrgent: true })
       return false
     } catch (error) {
       if (error instanceof Erased) return true
@@ -886,11 +1307,9 @@ export class Recorder {
   /** Erases a message of an erased author from everything that contains it. The erasure continues after the answer. */
   async #erase(params: { projectId: string; conversationId: string }, messageId: string): Promise<void> {
     try {
-      await this.client.delete(
-        '/api/projects/{projectId}/conversations/{conversationId}/messages/{messageId}',
-        { params: { ...params, messageId } },
-        erasing,
-      )
+      const path = '/api/projects/{projectId}/conversations/{conversationId}/messages/{messageId}'
+      const input = { params: { ...params, messageId } }
+      await this.#call('write', () => this.client.delete(path, input, erasing), { isUrgent: true })
     } catch (error) {
       if (!(error instanceof NotFound || error instanceof Erased || error instanceof Fenced)) throw error
     }
@@ -902,11 +1321,8 @@ export class Recorder {
     pointer: Thread['pointers'][number],
   ): Promise<void> {
     try {
-      await this.client.post(
-        '/api/projects/{projectId}/provenance',
-        { params: { projectId: this.project }, body: { entries: [pointer] } },
-        calling,
-      )
+      const input = { params: { projectId: this.project }, body: { entries: [pointer] } }
+      await this.#call('write', () => this.client.post('/api/projects/{projectId}/provenance', input, calling))
     } catch (error) {
       if (error instanceof NotFound || error instanceof Erased || error instanceof Fenced)
         await this.#requireLiving(id, at)
@@ -931,6 +1347,8 @@ export class Recorder {
         if (error instanceof IdInUse) {
           // An earlier run of the application registered it.
           await this.#requireLiving(id, { projectId, conversationId })
+          const thread = this.#threads.get(id)
+          if (thread) thread.hasEarlier = true
           return conversationId
         }
         const isOfOthers = error instanceof Invalid && conversationId === id
@@ -943,13 +1361,17 @@ export class Recorder {
   async #create(id: string, conversationId: string): Promise<void> {
     const { client, project: projectId, title = (name: string) => name } = this.#options
     const body = { id: conversationId, title: title(id).slice(0, 200), threads: [conversationId] }
-    await client.post('/api/projects/{projectId}/conversations', { params: { projectId }, body }, calling)
+    const input = { params: { projectId }, body }
+    const create = () => client.post('/api/projects/{projectId}/conversations', input, calling)
+    await this.#call('write', create, { isUrgent: true })
   }
 
   /** @throws Erased, Fenced */
   async #requireLiving(id: string, params: { projectId: string; conversationId: string }): Promise<void> {
     try {
-      await this.client.get('/api/projects/{projectId}/conversations/{conversationId}', { params }, calling)
+      const read = () =>
+        this.client.get('/api/projects/{projectId}/conversations/{conversationId}', { params }, calling)
+      await this.#call('read', read, { isUrgent: true })
     } catch (error) {
       if (!(error instanceof NotFound)) throw error
       // Erased, or the token has lost its access, which says nothing about the data of the application. The id of an erased conversation
@@ -962,7 +1384,7 @@ export class Recorder {
 
   #retryLater(): void {
     if (this.#timer !== undefined || this.#isRetrying) return
-    const wait = Math.max(this.#retryEvery, this.#notBefore - Date.now())
+    const wait = Math.max(this.#retryEvery, this.#notBefore - Date.now(), this.#limitedUntil - Date.now())
     this.#timer = setTimeout(() => void this.#retry(), wait)
     // The application may end; the next checkpoint of the thread contains its messages again.
     const timer: unknown = this.#timer
@@ -972,14 +1394,14 @@ export class Recorder {
   /** One thread after the other, until the registry does not answer again. */
   async #retry(): Promise<void> {
     this.#timer = undefined
-    if (Date.now() < this.#notBefore) return this.#retryLater()
+    if (Date.now() < Math.max(this.#notBefore, this.#limitedUntil)) return this.#retryLater()
     this.#isRetrying = true
     for (const [id, thread] of [...this.#threads]) {
       if (!isWaiting(thread) || Date.now() < thread.pausedUntil) continue
       await this.#report(id)
         .catch((error: unknown) => this.#forgetErased(id, error))
         .catch((error: unknown) => this.#options.onProblem?.(error, id))
-      if (this.#isDown) break
+      if (this.#isDown || Date.now() < this.#limitedUntil) break
     }
     this.#isRetrying = false
     if ([...this.#threads.values()].some(isWaiting)) this.#retryLater()

@@ -30,7 +30,7 @@ describe('published test vectors', () => {
     expect(hex(key)).toBe('ac763b082133f77ce2ea30a94961426b7f8630c2cb752b80493943ddfb1baa15')
   })
 
-  it('AES-256-GCM: validation set of the mode, case 16', async () => {
+  it('AES-256-GCM returns the result of test case 16 in the specification of the mode', async () => {
     const key = bytes('feffe9928665731c6d6a8f9467308308 feffe9928665731c6d6a8f9467308308')
     const nonce = bytes('cafebabefacedbaddecaf888')
     const header = bytes('feedfacedeadbeeffeedfacedeadbeefabaddad2')

@@ -38,15 +38,17 @@ export const freeAccount = (tx: Transaction, accountId: string, reason: Restrict
   change(tx, accountId, (restriction) => freedOf(restriction, reason), now)
 
 /**
- * Locks the open session of a person until the transaction ends: neither the session nor the role of its admin can end before.
+ * Locks the account of a person, then its open session, until the transaction ends: neither the session nor the role of its admin can end
+ * before. Changes of roles and closures of accounts lock both in the same order.
  * @throws Problem `sign_in_needed` if the session has ended, `forbidden` if an admin lost the role
  */
 export async function requireOpenSession(
   tx: Transaction,
-  { sessionId: id, isAdmin }: Pick<Actor, 'sessionId' | 'isAdmin'>,
+  { accountId, sessionId: id, isAdmin }: Pick<Actor, 'accountId' | 'sessionId' | 'isAdmin'>,
   now: Date,
 ): Promise<void> {
   if (id === undefined) return
+  if (accountId !== undefined) await lockedStatus(tx, { id: accountId })
   if ((await lockOpenSession(tx, { id, now })).length === 0)
     throw new Problem('sign_in_needed', 'Your session was ended during the request. Nothing was changed.')
   // Read after the lock, because a change of the role could have held it.

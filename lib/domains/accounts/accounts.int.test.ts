@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { encode } from 'next-auth/jwt'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { limitKeyOf } from '#lib/access/client-address.ts'
 import { nextAuthOptions } from '#lib/access/next-auth.ts'
 import { createSessions, sessionSecret } from '#lib/access/sessions.ts'
 import { auditLog } from '#lib/domains/audit/log.ts'
 import { recordDeletion } from '#lib/domains/erasure/writes.ts'
 import { type Actor, type Context, movableClock, type PipelinePorts } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
+import { limitKeyOf } from '#lib/kernel/network-keys.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { UseCase } from '#lib/kernel/use-case.ts'
 import { openMail } from '#lib/stores/mail/mail.ts'
@@ -73,7 +73,12 @@ beforeAll(async () => {
     requireOpenSession,
     requirePresent: async () => {},
     recordDeletion,
-    idempotency: { claim: async () => undefined, complete: async () => {}, release: async () => {} },
+    idempotency: {
+      claim: async () => undefined,
+      complete: async () => {},
+      renew: async () => {},
+      release: async () => {},
+    },
   }
   accounts = accountsService(db, {
     pipeline,

@@ -145,14 +145,13 @@ export const revokeOtherSessions = operation({
 
 const IdentityId = z.string().regex(/^idn_[\w-]{22}$/, 'is not the id of a linked sign-in')
 
-export const IdentityView = z
+const IdentityView = z
   .strictObject({
     identity_id: z.string(),
     issuer: z.string().meta({ description: 'The OpenID provider' }),
-    linked_at: z.iso.datetime(),
+    linked_at: time(),
   })
   .meta({ id: 'LinkedIdentity' })
-export type IdentityView = z.output<typeof IdentityView>
 
 export const listIdentities = operation({
   id: 'listIdentities',

@@ -4,7 +4,7 @@ import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { endSessions } from './account-status.ts'
-import { type IdentityView, listIdentities, unlinkIdentity } from './contract.ts'
+import { listIdentities, unlinkIdentity } from './contract.ts'
 import { isFenced, lockAccount } from './links.ts'
 import { accountOf, requireOwnProof } from './own-account.ts'
 import type { AccountsDeps, Unsuppress } from './ports.ts'
@@ -110,13 +110,11 @@ export const ownIdentities = (db: Database, { tries, requireOwner }: Pick<Accoun
       where: { accountId: accountOf(ctx), unlinkedAt: null },
       orderBy: [{ linkedAt: 'asc' }, { issuer: 'asc' }],
     })
-    const data = rows.map(
-      ({ issuer, subject, linkedAt }): IdentityView => ({
-        identity_id: idOf(issuer, subject),
-        issuer,
-        linked_at: linkedAt.toISOString(),
-      }),
-    )
+    const data = rows.map(({ issuer, subject, linkedAt }) => ({
+      identity_id: idOf(issuer, subject),
+      issuer,
+      linked_at: linkedAt,
+    }))
     return { resourceId: accountOf(ctx), body: { data } }
   }),
 

@@ -153,10 +153,15 @@ export async function inviteAgain({ tx, now }: MutationContext, row: UserRow): P
 }
 
 /** Returns true when an agent, a privacy request or a legal hold belongs to the account, which prevents its deletion. */
-export const isOnRecord = async (tx: Transaction, accountId: string, now: Date): Promise<boolean> =>
-  (await agentsOfAccount(tx, accountId)).length > 0 ||
-  (await isOnFile(tx, accountId)) ||
-  (await holdsInForce.inForce(tx, { account: accountId, agents: [] }, now)).account !== null
+export async function isOnRecord(tx: Transaction, accountId: string, now: Date): Promise<boolean> {
+  // A hold that is created meanwhile waits until the account is deleted, and then finds none.
+  await holdsInForce.lock(tx, now)
+  return (
+    (await agentsOfAccount(tx, accountId)).length > 0 ||
+    (await isOnFile(tx, accountId)) ||
+    (await holdsInForce.inForce(tx, { account: accountId, agents: [] }, now)).account !== null
+  )
+}
 
 /**
  * Deletes an account whose invitation nobody accepted, with its links.

@@ -1,6 +1,6 @@
 import { createHash, randomBytes, randomInt } from 'node:crypto'
 import { hash, verify } from '@node-rs/argon2'
-import { subnetsOf48, widerKeyOf } from '#lib/kernel/network-keys.ts'
+import { widerWindow } from '#lib/kernel/network-keys.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { normaliseEmail, normalisePassword } from './rules.ts'
 
@@ -56,15 +56,12 @@ export function signInWindows(email: string, limitKey: string): { near: TryWindo
     everywhere: { key: `sign-in:${who}`, limit: 30 },
   }
 }
-/** The window of the /48 that contains the window's /64. A customer with a /48 has 65,536 of these. */
-function widerWindows({ key, limit }: TryWindow): TryWindow[] {
-  const wider = widerKeyOf(key)
-  return wider === undefined ? [] : [{ key: wider, limit: limit * subnetsOf48 }]
-}
 /** Counts an attempt, also in the windows of the /48 networks. Returns the problem `rate_limited` with the time of the next attempt when a window is full. */
 export async function refusalOfTry(tries: Tries, windows: readonly TryWindow[]): Promise<Problem | undefined> {
   const counted = await Promise.all(
-    [...windows, ...windows.flatMap(widerWindows)].map(({ key, limit }) => tries.consume(key, limit)),
+    [...windows, ...windows.flatMap((window) => widerWindow(window) ?? [])].map(({ key, limit }) =>
+      tries.consume(key, limit),
+    ),
   )
   const full = counted.filter(({ allowed }) => !allowed).map(({ resetAt }) => resetAt.getTime())
   if (full.length === 0) return undefined

@@ -200,7 +200,7 @@ export const accountDirectory = {
     text: string,
     max: number,
   ): Promise<{ accountId: string; name: string; email: string }[]> {
-    // Prisma passes the text to LIKE as it is.
+    // Prisma does not escape the wildcards of LIKE.
     const contains = text.replace(/[\\%_]/g, '\\$&')
     const part = { contains, mode: 'insensitive' } as const
     const records = await tx.account.findMany({

@@ -422,7 +422,11 @@ const telemetryChoice = ({ destroyTelemetryKeys }: Pick<AccountsDeps, 'destroyTe
       data: { telemetryOffAt: enabled ? null : ctx.now, updatedAt: ctx.now },
     })
     if (!enabled) await destroyTelemetryKeys(ctx.tx, ctx.now)
-    return { resourceId: id, body: { data: { enabled } }, details: { changed: count > 0 ? ['telemetry'] : [] } }
+    return {
+      resourceId: id,
+      body: { data: { enabled } },
+      details: { changed: count > 0 ? ['telemetry'] : [], on: enabled },
+    }
   })
 
 /** Functions that other domains and the command line call in their own transactions. */

@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { shownOnce } from '#lib/client/shown-once.ts'
 import { contributeUnit } from '#lib/domains/knowledge/contract.ts'
 import { makeKey } from '#lib/domains/tokens/keys.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, type TestRequest, testApp } from '#lib/testing/app.ts'
-import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
+import { furtherToken, type Issued, issuedAgent, type Person, passwordEntered, signedIn } from '#lib/testing/people.ts'
 import { trace } from '#lib/testing/units.ts'
 import { createInvite, editAgent, giveConsent, listOwnAgents, registerAgent, withdrawConsent } from './contract.ts'
 import { noticeVersion } from './rules.ts'
@@ -427,15 +427,37 @@ describe('withdrawing consent', () => {
     )
   })
 
-  test('DELETE and POST return 403 for a read-only token and change nothing', async () => {
-    const agent = await app.agent(['read'])
-    const consent = { token: agent.token, body: { policy_version: noticeVersion } }
-    for (const response of [
-      await withdraw({ token: agent.token }),
-      await app.fetch('POST', '/v1/auth/consent', consent),
-    ])
+  test('withdrawing and giving it return 403 for a read-only token and change nothing', async () => {
+    const agent = await app.agent(['read', 'write'])
+    const { token } = await furtherToken(app, agent.id, ['read'])
+    const body = { policy_version: noticeVersion }
+    const given = async () => [
+      await app.fetch('POST', '/v1/auth/consent', { token, body }),
+      await app.fetch('POST', '/v1/auth/register', { token, body: { agent_id: agent.id, consent: body } }),
+    ]
+    for (const response of [await withdraw({ token }), ...(await given())])
       expect([response.status, response.json.code]).toEqual([403, 'scope_too_small'])
-    expect((await agentRow(agent.id))?.restricted_at).toBeNull()
+    expect(await agentRow(agent.id)).toMatchObject({ restricted_at: null, consent_via: 'registration' })
+    expect((await withdraw({ token: agent.token })).status).toBe(200)
+    for (const response of await given())
+      expect([response.status, response.json.code]).toEqual([403, 'scope_too_small'])
+    expect((await agentRow(agent.id))?.restricted_at).not.toBeNull()
+  })
+
+  test('a person needs a recently entered password to give it again, and none to withdraw it', async () => {
+    const later = await testApp()
+    onTestFinished(() => later.close())
+    const owner = await signedIn(later)
+    const agent = await issuedAgent(later, ['read', 'write'], { owner })
+    const body = { policy_version: noticeVersion, agent_id: agent.id }
+    const give = () => later.fetch('POST', '/v1/auth/consent', { cookie: owner.cookie, body })
+    later.clock.advance(11 * 60_000)
+    const withdrawn = await later.fetch('DELETE', `/v1/auth/consent?agent_id=${agent.id}`, { cookie: owner.cookie })
+    expect(withdrawn.status).toBe(200)
+    const refused = await give()
+    expect([refused.status, refused.json.code]).toEqual([403, 'step_up_required'])
+    await passwordEntered(later, owner)
+    expect((await give()).status).toBe(200)
   })
 
   test('POST returns 403 for a token when the owner of the agent withdrew consent', async () => {
@@ -469,13 +491,14 @@ describe('tiers and limits', () => {
     expect(await window()).toBe('300')
     expect((await edit(agent.id, { tier: 'pro' })).status).toBe(200)
     expect(await window()).toBe('1000')
-    const response = await edit(agent.id, { tier: 'enterprise', limits: { reads_per_minute: 777 } })
+    const response = await edit(agent.id, { tier: 'enterprise', limits: { reads_per_minute: 1_777 } })
     expect(editAgent.output.parse(response.json).data).toMatchObject({
       tier: 'enterprise',
-      limits: { reads_per_minute: 777, writes_per_minute: null },
+      limits: { reads_per_minute: 1_777, writes_per_minute: null },
     })
-    expect(await window()).toBe('777')
-    expect((await edit(agent.id, { tier: 'free' })).status).toBe(200)
+    expect(await window()).toBe('1777')
+    const operator = await signedIn(app, 'admin')
+    expect((await edit(agent.id, { tier: 'free' }, { cookie: operator.cookie })).status).toBe(200)
     expect(await window()).toBe('300')
     expect(await agentRow(agent.id)).toMatchObject({ reads_per_minute: null, writes_per_minute: null })
   })
@@ -496,6 +519,29 @@ describe('tiers and limits', () => {
   ])('editing with %j returns %i', async (body, status) => {
     const agent = await app.agent(['read'])
     expect((await edit(agent.id, body)).status).toBe(status)
+  })
+
+  test.each([
+    ['the tier', { tier: 'pro' }, undefined],
+    ['the reads', { limits: { reads_per_minute: 1 } }, undefined],
+    ['the writes', { limits: { writes_per_minute: 1 } }, undefined],
+    ['larger limits of its own', { limits: null }, { reads_per_minute: 20_000 }],
+  ])('are lowered only in person, with a recently entered password: %s', async (_, body, limits) => {
+    const agent = await issuedAgent(app, ['read'], { tier: 'enterprise' })
+    if (limits) expect((await edit(agent.id, { limits })).status).toBe(200)
+    const before = await agentRow(agent.id)
+    const byToken = await edit(agent.id, body)
+    expect([byToken.status, byToken.json.code]).toEqual([403, 'forbidden'])
+    const operator = await signedIn(app, 'admin')
+    await app.db.prisma.session.updateMany({
+      where: { accountId: operator.accountId },
+      data: { passwordAt: new Date(app.clock.now().getTime() - 11 * 60_000) },
+    })
+    const late = await edit(agent.id, body, { cookie: operator.cookie })
+    expect([late.status, late.json.code]).toEqual([403, 'step_up_required'])
+    expect(await agentRow(agent.id)).toEqual(before)
+    await passwordEntered(app, operator)
+    expect((await edit(agent.id, body, { cookie: operator.cookie })).status).toBe(200)
   })
 
   test('cannot be changed by anyone else', async () => {

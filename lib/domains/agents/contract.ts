@@ -5,7 +5,7 @@ import { operation, sharedFields, time } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
 import { restrictionReasons } from '#lib/kernel/restriction.ts'
 import { AgentParam, birthFields, lifeFields } from './life/contract.ts'
-import { agentStates, maxUnusedAgents, ownAgentsCountedTo } from './rules.ts'
+import { agentStates, maxFreeAgents, maxUnusedAgents, ownAgentsCountedTo } from './rules.ts'
 
 /** Public id of an agent. */
 export const NewAgentId = z
@@ -29,7 +29,7 @@ const PolicyVersion = z
   .string()
   .min(1)
   .max(50)
-  .meta({ description: 'The version of the privacy notice that was read. It must be the current version' })
+  .meta({ description: 'The version of the privacy notice that was read: the current one' })
 const PrivacyNoticeSchema = z.strictObject({ version: z.string(), url: z.string() })
 const agent = { resourceType: 'agent' }
 
@@ -66,7 +66,7 @@ export const registerAgent = operation({
       api_key: z
         .string()
         .optional()
-        .meta({ description: 'Shown only once; it cannot be read again. Absent from a repetition by Idempotency-Key' }),
+        .meta({ description: 'Shown only once. Absent from a repetition by Idempotency-Key' }),
       key_prefix: z.string(),
       scopes: z.array(z.enum(tokenScopes)),
       tier: z.enum(tiers),
@@ -139,7 +139,7 @@ export const giveConsent = operation({
   audit: { action: 'update', ...agent },
   body: z.strictObject({ policy_version: PolicyVersion, ...whose }),
   output: z.strictObject({ data: Consent, message: z.string() }),
-  refusals: ['not_found'],
+  refusals: ['not_found', 'forbidden', 'scope_too_small', 'step_up_required'],
 })
 
 const perMinute = z.int().min(1, 'must be at least 1').max(1_000_000, 'must be at most 1,000,000')
@@ -163,7 +163,7 @@ export const editAgent = operation({
   path: '/v1/agents/{id}',
   summary: 'Change an agent’s tier and limits',
   description:
-    'Only `enterprise` agents can have limits of their own. Leaving that tier clears them. Omitted fields remain unchanged. `"limits": null` restores the tier’s limits. Changes apply from the next request.',
+    'Only `enterprise` agents can have limits of their own; leaving that tier clears them. `"limits": null` restores the tier’s limits. Lowering a tier or limit requires an admin’s own session with a recent password.',
   permission: 'agents:admin',
   audit: agent,
   params: z.strictObject({
@@ -181,7 +181,7 @@ export const editAgent = operation({
       .optional(),
   }),
   output: z.strictObject({ data: AgentView }),
-  refusals: ['not_found'],
+  refusals: ['not_found', 'step_up_required'],
 })
 
 export const createInvite = operation({
@@ -207,10 +207,7 @@ export const createInvite = operation({
   output: z.strictObject({
     data: z.strictObject({
       id: z.string(),
-      code: z
-        .string()
-        .optional()
-        .meta({ description: 'Shown only once; it cannot be read again. Absent from a repetition by Idempotency-Key' }),
+      code: z.string().optional().meta({ description: 'Shown only once. Absent from a repetition by Idempotency-Key' }),
       scopes: z.array(z.enum(tokenScopes)),
       tier: z.enum(tiers),
       created_at: time(),
@@ -316,7 +313,7 @@ export const createOwnAgent = operation({
   method: 'post',
   path: '/api/agents',
   summary: 'Create an agent that you own, with its first token',
-  description: `The agent belongs to you and to your organization from the start. The request gives explicit consent to the current privacy notice. The first token has the scopes \`read\` and \`write\`. Its key is shown once. If registration is closed, only admins can create agents. At most ${maxUnusedAgents} of your agents can be unused. If all your agents are paused, the new agent is paused too.`,
+  description: `The agent belongs to you and your organization. The request gives explicit consent to the current privacy notice. The first token has the scopes \`read\` and \`write\`. If registration is closed, only admins can create agents; auditors cannot. At most ${maxUnusedAgents} of your agents can be unused and ${maxFreeAgents} \`free\`. If all your agents are paused, the new agent is paused too.`,
   permission: 'agents:person',
   audit: agent,
   body: z.strictObject({
@@ -336,7 +333,7 @@ export const createOwnAgent = operation({
       api_key: z
         .string()
         .optional()
-        .meta({ description: 'Shown only once; it cannot be read again. Absent from a repetition by Idempotency-Key' }),
+        .meta({ description: 'Shown only once. Absent from a repetition by Idempotency-Key' }),
       key_prefix: z.string(),
       token_id: z.string(),
       scopes: z.array(z.enum(tokenScopes)),
@@ -409,7 +406,7 @@ export const setRestriction = operation({
     data: z.strictObject({ ...LedgerStatus, ...counts }),
     message: z.string(),
   }),
-  refusals: ['not_found', 'conflict', 'forbidden', 'scope_too_small'],
+  refusals: ['not_found', 'conflict', 'forbidden', 'scope_too_small', 'step_up_required'],
 })
 
 export const withdrawAllConsent = operation({

@@ -1,9 +1,11 @@
+import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type TestApp, type TestRequest, testApp } from '#lib/testing/app.ts'
+import { blockedBy } from '#lib/testing/blocked.ts'
 import { issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 import { trace } from '#lib/testing/units.ts'
 import { createOwnAgent, listOwnAgents, readOwnAgent } from './contract.ts'
-import { maxUnusedAgents, noticeVersion } from './rules.ts'
+import { maxFreeAgents, maxUnusedAgents, noticeVersion } from './rules.ts'
 
 let app: TestApp
 let person: Person
@@ -180,6 +182,102 @@ describe('creating an agent in the console', () => {
       await closed.close()
     }
   })
+})
+
+describe('the agents of one account', () => {
+  const claim = (cookie: string, token: string) => app.fetch('POST', '/api/agents/claim', { cookie, body: { token } })
+
+  test('of the tier free are bounded, whether the person creates or claims them', async () => {
+    const owner = await signedIn(app)
+    const first = await created(owner.cookie)
+    const row = await app.db.prisma.agent.findUniqueOrThrow({ where: { id: first.agent_id } })
+    const more = Array.from({ length: maxFreeAgents - 1 }, (_, n) => ({
+      ...row,
+      id: `${row.id}-${n}`,
+      firstUsedAt: app.clock.now(),
+    }))
+    await app.db.prisma.agent.createMany({ data: more })
+    const stray = await issuedAgent(app, ['read', 'write'])
+    expect(refusal(await create(owner.cookie))).toEqual([409, 'conflict'])
+    expect(refusal(await claim(owner.cookie, stray.token))).toEqual([409, 'conflict'])
+    expect(await owned(owner)).toBe(maxFreeAgents)
+    // An admin decided about the tier of this one.
+    const raised = await issuedAgent(app, ['read'], { tier: 'pro' })
+    expect((await claim(owner.cookie, raised.token)).status).toBe(200)
+    await app.db.prisma.agent.update({ where: { id: `${row.id}-0` }, data: { tier: 'pro' } })
+    expect((await claim(owner.cookie, stray.token)).status).toBe(200)
+    expect(refusal(await create(owner.cookie))).toEqual([409, 'conflict'])
+  })
+
+  test('are neither created nor claimed by an auditor, who gets no token that writes', async () => {
+    const auditor = await signedIn(app, 'auditor')
+    const stray = await issuedAgent(app, ['read', 'write'])
+    expect(refusal(await create(auditor.cookie))).toEqual([403, 'forbidden'])
+    expect(refusal(await claim(auditor.cookie, stray.token))).toEqual([403, 'forbidden'])
+    expect(await owned(auditor)).toBe(0)
+    // From before the role.
+    const former = await issuedAgent(app, ['read', 'write'], { owner: auditor })
+    const issue = (scopes: string[]) =>
+      app.fetch('POST', '/v1/auth/tokens', { cookie: auditor.cookie, body: { agent_id: former.id, scopes } })
+    for (const scope of ['write', 'privacy']) expect(refusal(await issue(['read', scope]))).toEqual([403, 'forbidden'])
+    const reads = await issue(['read'])
+    expect(reads.status).toBe(201)
+    const rotate = (id: string) =>
+      app.fetch('POST', `/v1/auth/tokens/${id}/rotate`, { cookie: auditor.cookie, body: { overlap: '0s' } })
+    expect(refusal(await rotate(former.tokenId))).toEqual([403, 'forbidden'])
+    expect((await rotate(reads.json.data.id)).status).toBe(201)
+  })
+})
+
+describe('a person who creates or claims an agent while an admin changes their account', () => {
+  const claimOf = async (cookie: string) => {
+    const { id, token } = await issuedAgent(app, ['read'])
+    return { id, ask: () => app.fetch('POST', '/api/agents/claim', { cookie, body: { token } }) }
+  }
+  const creationOf = async (cookie: string) => ({ id: '', ask: () => create(cookie) })
+  const demotion = (id: string) => ({ method: 'PATCH', path: `/api/admin/users/${id}`, body: { role: 'person' } })
+  const closure = (id: string) => ({ method: 'POST', path: `/api/admin/users/${id}/deactivate`, body: undefined })
+
+  test.each([
+    ['creation', 'demotion', creationOf, demotion],
+    ['claim', 'demotion', claimOf, demotion],
+    ['creation', 'closure', creationOf, closure],
+    ['claim', 'closure', claimOf, closure],
+  ] as const)(
+    '%s and %s lock the account before the session, so that neither waits for the other',
+    async (_o, _c, prepare, changeOf) => {
+      const [owner, admin] = [await signedIn(app, 'admin'), await signedIn(app, 'admin')]
+      const { id, ask } = await prepare(owner.cookie)
+      const [blocker, observer] = [new pg.Client(app.ownerUrl), new pg.Client(app.ownerUrl)]
+      await Promise.all([blocker.connect(), observer.connect()])
+      try {
+        // Stops the request after it locked the session.
+        await blocker.query('BEGIN')
+        await blocker.query("SELECT pg_advisory_xact_lock(hashtext('agents of'), hashtext($1))", [owner.accountId])
+        await blocker.query('SELECT FROM agents WHERE id = $1 FOR UPDATE', [id])
+        const made = ask()
+        const creating = await blockedBy(blocker)
+        const { method, path, body } = changeOf(owner.accountId)
+        const changed = app.fetch(method, path, { cookie: admin.cookie, ...(body && { body }) })
+        await blockedBy(observer, creating)
+        // The change holds no lock of the account, for which the other request could wait.
+        await observer.query('BEGIN')
+        const locked = await observer
+          .query('SELECT FROM accounts WHERE id = $1 FOR SHARE NOWAIT', [owner.accountId])
+          .then(
+            () => 'locked',
+            () => 'held by the change',
+          )
+        expect(locked).toBe('locked')
+        await observer.query('ROLLBACK')
+        await blocker.query('COMMIT')
+        expect((await made).status).toBeLessThan(300)
+        expect((await changed).status).toBe(200)
+      } finally {
+        await Promise.all([blocker.end(), observer.end()])
+      }
+    },
+  )
 })
 
 describe("list of a person's agents", () => {

@@ -1,9 +1,9 @@
 import { recallOfRestricted } from '#lib/domains/clades/writes.ts'
-import type { Actor, MutationContext, Transaction } from '#lib/kernel/context.ts'
+import type { Actor, MutationContext } from '#lib/kernel/context.ts'
 import type { Subject } from '#lib/kernel/erasure-scope.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { type Restriction, restrictionReasons } from '#lib/kernel/restriction.ts'
-import { mutation, read } from '#lib/kernel/use-case.ts'
+import { mutation, read, requireRecentPassword } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import {
   giveConsent,
@@ -80,6 +80,8 @@ async function subjectOf(
 ) {
   const { actor } = ctx
   refuseReaders(actor)
+  // What others read while the restriction is lifted cannot be recalled, so a copied cookie is not enough.
+  if (!body.restricted) requireRecentPassword(ctx)
   const id = body.agent_id ?? (actor.kind === 'agent' ? actor.id : undefined)
   if (id === undefined) return selfOf(actor)
   const agent = await ownAgent(ctx, id)
@@ -140,7 +142,10 @@ const set = (accounts: Accounts, { restrict, unrestrict }: Pick<StatusPorts, 're
     if (!after) throw new Problem('not_found', 'No agent with this id exists, or it is not yours.')
     const stays = statuses.filter(({ restrictedAt }) => restrictedAt !== null).length
     return {
-      ...audited(change, subject.account ?? subject.agents[0] ?? '', { fields: ['restricted_at', 'restricted_for'] }),
+      ...audited(change, subject.account ?? subject.agents[0] ?? '', {
+        fields: ['restricted_at', 'restricted_for'],
+        on: body.restricted,
+      }),
       body: {
         data: {
           agent_id: subject.account === null ? (subject.agents[0] ?? null) : null,
@@ -194,18 +199,23 @@ export function refuseOtherNotice(version: string, notice: PrivacyNotice, path: 
     })
 }
 
-/** A token cannot undo the withdrawal of consent by the person who owns the agent. */
-export function refuseConsentForOwner({ kind }: Actor, { ownerId, consentWithdrawnAt }: AgentRow): void {
-  if (kind === 'agent' && ownerId !== null && consentWithdrawnAt !== null)
-    throw new Problem('forbidden', 'Only the owner of this agent can give consent again. The owner must sign in.')
-}
-
-/** Records explicit consent and returns the updated agent. */
-export const recordConsent = (tx: Transaction, agent: AgentRow, notice: PrivacyNotice, now: Date): Promise<AgentRow> =>
-  tx.agent.update({
+/**
+ * Records explicit consent of an agent that exists, and returns the agent. A token needs `write`, and cannot undo the withdrawal by the person who
+ * owns the agent; this person needs a recently entered password for it, because what others read meanwhile cannot be recalled.
+ */
+export async function recordConsent(ctx: MutationContext, agent: AgentRow, notice: PrivacyNotice): Promise<AgentRow> {
+  const { actor, tx, now } = ctx
+  refuseReaders(actor)
+  if (agent.consentWithdrawnAt !== null) {
+    if (actor.kind === 'agent' && agent.ownerId !== null)
+      throw new Problem('forbidden', 'Only the owner of this agent can give consent again. The owner must sign in.')
+    requireRecentPassword(ctx)
+  }
+  return tx.agent.update({
     where: { id: agent.id },
     data: { ...givenAgain(agent), noticeVersion: notice.version, consentAt: now, consentVia: 'explicit' },
   })
+}
 
 /** Returns the agent that the actor represents, locked: itself, or one that the person owns. Agents of others look nonexistent. */
 async function spokenFor({ actor, tx }: MutationContext, named: string | undefined): Promise<AgentRow> {
@@ -251,8 +261,7 @@ export const agentConsent = (notice: PrivacyNotice) => ({
   giveConsent: mutation(giveConsent, async (ctx, { body }) => {
     refuseOtherNotice(body.policy_version, notice, ['policy_version'])
     const agent = await spokenFor(ctx, body.agent_id)
-    refuseConsentForOwner(ctx.actor, agent)
-    const next = await recordConsent(ctx.tx, agent, notice, ctx.now)
+    const next = await recordConsent(ctx, agent, notice)
     return {
       body: {
         data: consentView(next),

@@ -9,7 +9,7 @@ import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mutation } from '#lib/kernel/use-case.ts'
 import { createInvite, createOwnAgent, registerAgent } from './contract.ts'
 import type { AgentPorts, NewAgentToken } from './ports.ts'
-import { recordConsent, refuseConsentForOwner, refuseOtherNotice } from './privacy.ts'
+import { recordConsent, refuseOtherNotice } from './privacy.ts'
 import { agentOf } from './queries.ts'
 import { addRegistration, fencedAgents, lockCreation } from './repository.ts'
 import {
@@ -17,6 +17,7 @@ import {
   decideRegistration,
   type Grant,
   isReserved,
+  maxFreeAgents,
   maxUnusedAgents,
   type PrivacyNotice,
   type RegistrationMode,
@@ -64,10 +65,7 @@ async function furtherToken({ tokens, registration }: AgentPorts, ctx: MutationC
       'forbidden',
       'You cannot change the region of an existing agent, or whether it is self-hosted. Omit both fields.',
     )
-  if (body.consent) {
-    refuseConsentForOwner(ctx.actor, agent)
-    await recordConsent(ctx.tx, agent, notice, ctx.now)
-  }
+  if (body.consent) await recordConsent(ctx, agent, notice)
   const token = await tokens.grant(ctx, { agentId: id, scopes: body.scopes ?? ['read'], name: body.name ?? null })
   return {
     body: answer(agent, token, notice, 'This is another token of an existing agent.'),
@@ -275,9 +273,31 @@ export const agentInvites = () => ({
   }),
 })
 
-/** The advisory lock serializes concurrent requests of one person, so that the count is exact. */
-async function refuseFlood(tx: Transaction, accountId: string): Promise<void> {
+/**
+ * Bounds the agents of the tier free that a person owns, retired ones aside. The advisory lock serializes concurrent requests of one person,
+ * so that the count is exact. @throws {Problem} `conflict`
+ */
+export async function boundOwnAgents(tx: Transaction, accountId: string): Promise<void> {
   await lockCreation(tx, { owner: accountId })
+  const free = await tx.agent.count({ where: { ownerId: accountId, tier: 'free', status: { not: 'dead' } } })
+  if (free >= maxFreeAgents)
+    throw new Problem(
+      'conflict',
+      `You own ${free} agents of the tier free, which is the limit for one account. Nothing was changed. Delete agents that you do not need, or ask an admin for another tier.`,
+    )
+}
+
+/** @throws {Problem} `forbidden` for a role that may only read: an agent writes, and its owner decides about what it wrote */
+export function requireWriter({ actor }: Pick<MutationContext, 'actor'>): void {
+  if (!actor.can('agents:write'))
+    throw new Problem(
+      'forbidden',
+      'Your role may only read, so you cannot create or claim an agent. Nothing was changed.',
+    )
+}
+
+/** Bounds the agents of a person that were never used. Exact after {@link boundOwnAgents}, which locks. */
+async function refuseFlood(tx: Transaction, accountId: string): Promise<void> {
   const unused = await tx.agent.count({ where: { ownerId: accountId, firstUsedAt: null } })
   if (unused >= maxUnusedAgents)
     throw new Problem(
@@ -290,12 +310,15 @@ async function refuseFlood(tx: Transaction, accountId: string): Promise<void> {
 export function agentCreation(ports: IssuingPorts & Pick<AgentPorts, 'tokens'>) {
   const { registration, tokens, accounts } = ports
   return {
-    createOwn: mutation(createOwnAgent, async ({ tx, actor, now }, { body }) => {
+    createOwn: mutation(createOwnAgent, async (ctx, { body }) => {
+      const { tx, actor, now } = ctx
       const { accountId, organisationId } = actor
       if (accountId === undefined || organisationId === undefined) throw new Problem('sign_in_needed')
+      requireWriter(ctx)
       refuseOtherNotice(body.consent.policy_version, registration.notice, ['consent', 'policy_version'])
       if (registration.mode === 'closed' && !actor.isAdmin)
         throw new Problem('registration_closed', 'Only admins of this installation can create agents. Ask an admin.')
+      await boundOwnAgents(tx, accountId)
       await refuseFlood(tx, accountId)
       const owner = await accounts.statusOf(tx, accountId)
       if (!owner) throw new Problem('sign_in_needed')

@@ -1,4 +1,4 @@
-import type { TierName, TokenScope } from '#lib/domains/tokens/rules.ts'
+import { type TierName, type TokenScope, tierLimits, tiers } from '#lib/domains/tokens/rules.ts'
 import { freedOf, type Restriction, restrictedBy } from '#lib/kernel/restriction.ts'
 
 /** Actors that are not agents, path segments next to agent ids in the API, and placeholders that other data uses instead of an id. */
@@ -121,6 +121,17 @@ export function edited(
   }
 }
 
+/** Whether an edit leaves the agent with a smaller tier, on which the storage quota of its organization depends, or with smaller limits. */
+export function isReduction(before: OwnLimits & { tier: TierName }, after: OwnLimits & { tier: TierName }): boolean {
+  const limitsOf = ({ tier, readsPerMinute, writesPerMinute }: typeof before) => [
+    tiers.indexOf(tier),
+    readsPerMinute ?? tierLimits[tier].reads,
+    writesPerMinute ?? tierLimits[tier].writes,
+  ]
+  const next = limitsOf(after)
+  return limitsOf(before).some((limit, at) => limit > (next[at] ?? 0))
+}
+
 /** State of an agent in its owner's view. */
 export const agentStates = ['active', 'paused', 'suspended', 'erasing'] as const
 export type AgentState = (typeof agentStates)[number]
@@ -139,6 +150,8 @@ export function agentStateOf(agent: {
 export const ownAgentsCountedTo = 10_001
 /** Maximum number of never used agents per owner, so that nobody can fill the registry from a browser. */
 export const maxUnusedAgents = 20
+/** Maximum number of agents of the tier free per owner. Each has limits of its own, so that without a bound an account would have none. */
+export const maxFreeAgents = 100
 
 const hour = 3_600_000
 /** Registrations per network and hour; further agents share one rate limit window. */

@@ -12,7 +12,7 @@ import { pageOf, parseCursor } from '#lib/kernel/pages.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { notePurge } from '#lib/kernel/purging.ts'
 import { restrictionReasons } from '#lib/kernel/restriction.ts'
-import { mutation, read } from '#lib/kernel/use-case.ts'
+import { guardEndOfAccess, mutation, read } from '#lib/kernel/use-case.ts'
 import { agentsUnderLegalHold, lockHolds } from '#lib/stores/postgres/agents-under-legal-hold.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { claimAgent, editAgent, listOwnAgents, type OwnAgent, readOwnAgent } from './contract.ts'
@@ -31,7 +31,7 @@ import {
 import type { AgentPorts } from './ports.ts'
 import { agentConsent, agentRestriction } from './privacy.ts'
 import { agentOf } from './queries.ts'
-import { agentCreation, agentInvites, agentRegistration } from './registration.ts'
+import { agentCreation, agentInvites, agentRegistration, boundOwnAgents, requireWriter } from './registration.ts'
 import {
   countLawfulBases,
   countOwnAgents,
@@ -46,6 +46,7 @@ import {
   agentStateOf,
   edited,
   inviteRetention,
+  isReduction,
   type LawfulBasis,
   noticeVersion,
   ownAgentsCountedTo,
@@ -256,9 +257,11 @@ function agentOwnership({
   ...owners
 }: Pick<AgentPorts, 'tokens' | 'ownerFound' | 'accounts' | 'graceTokens'>) {
   return {
-    claim: mutation(claimAgent, async ({ tx, actor, now }, { body }) => {
+    claim: mutation(claimAgent, async (ctx, { body }) => {
+      const { tx, actor, now } = ctx
       const { accountId, organisationId } = actor
       if (accountId === undefined || organisationId === undefined) throw new Problem('sign_in_needed')
+      requireWriter(ctx)
       const bearer = await tokens.bearerOf(tx, body.token, now)
       const agent = bearer && (await agentOf(tx, bearer.agentId, { lock: true }))
       // Unknown, mistyped, expired, revoked and suspended tokens get the same answer, so that guessing reveals nothing.
@@ -277,6 +280,7 @@ function agentOwnership({
           'forbidden',
           `This token lacks the scope "${lacking}", which another token of this agent has. Claim the agent with that token.`,
         )
+      if (agent.tier === 'free') await boundOwnAgents(tx, accountId)
       // The agent's contributions follow by their foreign key.
       await tx.agent.update({
         where: { id: agent.id },
@@ -309,11 +313,13 @@ export function agentsService(db: Database, ports: AgentPorts) {
     ...agentCreation(ports),
     ...agentLife({ ...ports, db }),
 
-    edit: mutation(editAgent, async ({ tx }, { params, body }) => {
+    edit: mutation(editAgent, async (ctx, { params, body }) => {
+      const { tx } = ctx
       const agent = await agentOf(tx, params.id, { lock: true })
       if (!agent) throw new Problem('not_found', 'No agent with this id exists.')
       const data = edited(agent, body)
       if (!data) throw invalid(['limits'], 'is available only for the tier enterprise')
+      guardEndOfAccess(ctx, isReduction(agent, data), 'lower the tier or the limits of an agent')
       const next = await tx.agent.update({ where: { id: agent.id }, data })
       return {
         body: {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { raiseAccountFence } from '#lib/domains/accounts/personal-data.ts'
 import { contributeUnit } from '#lib/domains/knowledge/contract.ts'
 import { type TestApp, type TestRequest, testApp } from '#lib/testing/app.ts'
-import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
+import { type Issued, issuedAgent, type Person, passwordEntered, signedIn } from '#lib/testing/people.ts'
 import { trace } from '#lib/testing/units.ts'
 import { readRestriction, setRestriction, withdrawAllConsent } from './contract.ts'
 import { raiseAgentFences } from './personal-data.ts'
@@ -130,6 +130,15 @@ describe('restricting oneself', () => {
     expect((await write(stray.token)).status).toBe(201)
   })
 
+  test('is lifted by a person only with a recently entered password', async () => {
+    const { person, ask } = await owner()
+    app.clock.advance(11 * 60_000)
+    expect((await restrict({ restricted: true }, ask)).status).toBe(200)
+    expect(code(await restrict({ restricted: false }, ask))).toEqual([403, 'step_up_required'])
+    await passwordEntered(app, person)
+    expect((await restrict({ restricted: false }, ask)).status).toBe(200)
+  })
+
   test("works for an agent with scope write, which cannot lift its owner's restriction", async () => {
     const agent = await app.agent(['read', 'write'])
     expect((await restrict({ restricted: true }, { token: agent.token })).status).toBe(200)
@@ -240,7 +249,7 @@ describe('withdrawing consent for all agents', () => {
     expect(code(await write(other.token))).toEqual([403, 'restricted'])
   })
 
-  test('works for an agent and for a person without agents, and is rejected otherwise', async () => {
+  test('succeeds for an agent with the scope write and for a person without agents, and is rejected for other callers', async () => {
     const reader = await app.agent(['read'])
     expect(code(await withdraw({ token: reader.token }))).toEqual([403, 'scope_too_small'])
     const agent = await app.agent(['read', 'write'])

@@ -362,7 +362,7 @@ describe('a decision', () => {
     ).rejects.toThrow('approval_proposals_not_own')
   })
 
-  it('happens once when two admins decide at once', async () => {
+  it('happens once when two admins decide concurrently', async () => {
     const id = await proposed()
     const three = await signedIn(test, 'admin')
     const both = await Promise.all([decide(two, id, 'approve'), decide(three, id, 'reject')])

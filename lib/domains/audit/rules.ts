@@ -28,8 +28,8 @@ export const auditFileName = (
 export const csvStart = '\uFEFF'
 
 /**
- * A wink is no formula. After the one with a bracket that opens, or with a letter, a formula could go on with the characters that are not
- * allowed here.
+ * A winking smiley such as `;-)` is not a formula. After `;-(` or `;-D`, a formula could continue with the characters that this pattern
+ * excludes.
  */
 const wink = String.raw`(?<=;)-(?:\)(?=[\s\p{P}]|$)|[\(DPp](?=[\s,.!?]|$)[^;\t\r\n\|\('"\[\{]*(?=[;\t\r\n]|$))`
 /**

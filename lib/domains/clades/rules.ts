@@ -7,7 +7,7 @@ export const isShared = (kind: string): kind is SharedKind => sharedKinds.some((
 
 export interface GateDecision {
   passes: boolean
-  /** Minimum confidence of its kind. */
+  /** The minimum confidence of entries of this kind. */
   needed: number
 }
 export const decideGate = (kind: SharedKind, confidence: number): GateDecision => ({

@@ -317,7 +317,7 @@ const setSwitch = ({ agents }: Pick<CladePorts, 'agents'>) =>
     const withdrawn = on ? 0 : await withdrawUnfetched(tx, { agent: id })
     return {
       resourceId: id,
-      details: { fields: ['sharing_since'], changed: (since === null) !== (agent.sharingSince === null) },
+      details: { fields: ['sharing_since'], on, changed: (since === null) !== (agent.sharingSince === null) },
       body: { data: { agent_id: id, sharing_since: since, withdrawn } },
     }
   })

@@ -312,7 +312,7 @@ const personWords = set(
   'author authors owner owners user users username usernames handle trader traders analyst analysts reviewer reviewers contact contacts person people human creator operator approver submitter employee client customer counterparty nickname surname lastname firstname fullname telegram twitter discord whatsapp wechat signal_handle email emails mail phone phones mobile tel telephone fax dob birthday birthdate passport ssn iban card cards ip licence license 姓名 作者 用户 电话 手机 邮箱 身份证',
 )
 const personEnds = set('by from_person')
-/** Keys of lists of people, or of things that contain more than personal data. Of the values under them, only those that look like names count as names. */
+/** Keys whose values are lists, or contain other data beside personal data. Below them, only values that look like names count as names. */
 const collective = set(
   'authors owners users usernames trader traders analysts reviewers contacts people client customer counterparty cards mails emails phones mobiles card ip licence license',
 )

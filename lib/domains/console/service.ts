@@ -37,7 +37,7 @@ import {
 } from '#lib/domains/projects/queries.ts'
 import { activeSweep } from '#lib/domains/retention/queries.ts'
 import { revokedByLimits, tokenSummary } from '#lib/domains/tokens/queries.ts'
-import { failedOnce } from '#lib/jobs/stored-job-runs.ts'
+import { failedOnce } from '#lib/jobs/queue.ts'
 import type { Actor } from '#lib/kernel/context.ts'
 import type { DataSource } from '#lib/kernel/data-source.ts'
 import type { Subject } from '#lib/kernel/erasure-scope.ts'

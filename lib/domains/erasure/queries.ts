@@ -3,6 +3,7 @@ import type { ItemId } from '#lib/kernel/data-source.ts'
 import type { RunState } from '#lib/kernel/erasure-run.ts'
 import type { Ledger } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import type { RecordErasures } from './engine/in-request.ts'
 import { openRunCounts, waitingStores } from './engine/repository.ts'
 import { ledgerHistory } from './ledger/ledger-history.ts'
 import { foundReceipts, receiptIdOf } from './receipts/repository.ts'
@@ -152,3 +153,8 @@ export const receiptFinder =
   (db: Database) =>
   async (deletedId: string, owners: readonly string[], tx?: Transaction): Promise<string | undefined> =>
     (await receiptIdOf(tx ?? db, { deletedId, owners }))[0]?.receipt_id
+
+/** How the domain of units and skills begins and finishes an erasure, and finds its receipt. */
+export type UnitErasures = Pick<RecordErasures, 'begin' | 'finishCommitted'> & {
+  receiptFor: ReturnType<typeof receiptFinder>
+}

@@ -1,7 +1,7 @@
 import type { Basis, Exporter, ExportPage, ExportReader, PersonExporter } from '#lib/kernel/exporter.ts'
 import { foldersOf, schemaVersion } from './rules.ts'
 
-/** The part that the contract requires first, and whose records are counted separately. */
+/** The first part of every document, as the contract requires. Its records are counted separately. */
 export const unitsPart = 'knowledge_units'
 
 /** First members of an export in each format. */

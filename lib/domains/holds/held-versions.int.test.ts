@@ -184,7 +184,7 @@ describe('a hold on a person', () => {
     hold = await holdOn('account', accountId)
   })
 
-  it('the changes that are tried name every table with preserved versions', async () => {
+  it('this test changes every table whose versions a hold preserves', async () => {
     expect(Object.keys(overwrites).sort()).toEqual(await triggered())
   })
 

@@ -8,6 +8,7 @@ import { type Issued, issuedAgent, releaseInPerson, signedIn } from '#lib/testin
 import { sop, trace } from '#lib/testing/units.ts'
 import { holdsInForce } from './queries.ts'
 import { lockChangesExclusively, lockHoldsExclusively, lockHoldsShared } from './repository.ts'
+import { holdsOfTokensPerDay } from './rules.ts'
 
 let test: TestApp
 let admin: Issued
@@ -47,6 +48,32 @@ describe('a legal hold', () => {
       released_at: null,
       released_by: null,
     })
+  })
+
+  it('is created by tokens only up to a number of each day, and by people beyond it', async () => {
+    test.clock.advance(86_400_001)
+    const body = { kind: 'agent', target_id: owner.id, reason: 'a court asked for it' }
+    const createdAt = test.clock.now()
+    const [other, person] = [await issuedAgent(test, ['admin']), await signedIn(test, 'admin')]
+    await test.db.prisma.legalHold.createMany({
+      data: Array.from({ length: holdsOfTokensPerDay - 1 }, () => ({
+        id: newId('hold'),
+        kind: 'agent',
+        targetId: owner.id,
+        reason: 'a leaked token',
+        createdBy: other.id,
+        createdAt,
+      })),
+    })
+    const byToken = ({ token }: Issued) => test.fetch('POST', '/v1/holds', { token, body })
+    const results = await Promise.all([admin, other, admin].map(byToken))
+    expect(results.map(({ status }) => status).sort()).toEqual([201, 429, 429])
+    expect(results.find(({ status }) => status === 429)?.headers.get('retry-after')).toBe('86400')
+    expect((await test.fetch('POST', '/v1/holds', { cookie: person.cookie, body })).status).toBe(201)
+    expect((await byToken(admin)).json.code).toBe('rate_limited')
+    test.clock.advance(86_400_001)
+    expect((await byToken(admin)).status).toBe(201)
+    await test.db.prisma.legalHold.deleteMany({})
   })
 
   it.each(['unit', 'skill', 'agent', 'account', 'project'])(
@@ -203,6 +230,38 @@ describe('erasing a held unit', () => {
       await waitingOrEnded(placing, erasing)
       await placing.query('COMMIT')
       expect((await erasing).status).toBe(409)
+    })
+  })
+
+  it('an invitation is not withdrawn while a hold of its account is being set', async () => {
+    const inviter = await signedIn(test, 'admin')
+    const invited = await test.fetch('POST', '/api/admin/users', {
+      ...inviter,
+      body: { email: `${newId('mail').toLowerCase()}@example.org`, name: 'Somebody', role: 'person' },
+    })
+    expect(invited.status, invited.text).toBe(201)
+    const id: string = invited.json.data.account_id
+    await withConnection(test.ownerUrl, async (placing) => {
+      await placing.query('BEGIN')
+      await lockHoldsExclusively(placing, {})
+      await placing.query(
+        "INSERT INTO legal_holds (id, kind, target_id, reason, created_by, created_at) VALUES ($1, 'account', $2, 'r', $3, $4)",
+        [newId('hold'), id, admin.id, test.clock.now()],
+      )
+      const withdrawn = test.fetch('DELETE', `/api/admin/users/${id}/invitation`, inviter)
+      await waitingOrEnded(placing, withdrawn)
+      await placing.query('COMMIT')
+      expect([(await withdrawn).status, (await withdrawn).json.code]).toEqual([409, 'wrong_state'])
+    })
+    expect(await test.db.prisma.account.count({ where: { id } })).toBe(1)
+  })
+
+  it('a hold of a record that does not exist is refused without stopping changes of others', async () => {
+    await withConnection(test.ownerUrl, async (writing) => {
+      await writing.query('BEGIN')
+      await lockHoldsShared(writing, { now: test.clock.now() })
+      expect((await hold('unit', newId('unit'))).status).toBe(404)
+      await writing.query('ROLLBACK')
     })
   })
 

@@ -110,8 +110,9 @@ async function readVersions(
   sealed: readonly SealedVersionColumn[],
   after: string | null,
   visit: (place: ReadPlace) => Promise<void>,
+  until: string | null = null,
 ): Promise<ReadPage> {
-  const rows = await versionsAfter(db, { after: after ?? '', max: versionsPerPage })
+  const rows = await versionsAfter(db, { after: after ?? '', last: until, max: versionsPerPage })
   for (const { id, table_name, content } of rows)
     await visit({
       id: `version:${id}`,
@@ -141,7 +142,7 @@ export const heldVersionDataSource = (db: Database, sealed: readonly SealedVersi
     const rows = await versionsInScope(tx, { ...versionScope(scope), now })
     return { ...plannedOf(rows), watched: rows.flatMap(({ id, hold }) => (hold === null ? [] : [id])).sort() }
   },
-  read: (after, visit) => readVersions(db, sealed, after, visit),
+  read: (after, visit, until) => readVersions(db, sealed, after, visit, until),
   erase: (_scope, items, tx, options) => deleteVersions(tx, { ids: items, now: options?.now ?? new Date() }),
   residue: (scope, items, now) =>
     sumRemaining(db, async function* (on) {

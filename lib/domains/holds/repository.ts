@@ -82,9 +82,9 @@ export const versionsInScope = statement('holds.versions-in-scope', {
 
 /** A page of all versions by id. */
 export const versionsAfter = statement('holds.versions-after', {
-  takes: { after: 'text', max: 'int4' },
+  takes: { after: 'text', last: 'text?', max: 'int4' },
   returns: { id: 'text', table_name: 'text', content: typed<Record<string, unknown>>('jsonb') },
-  sql: 'SELECT id, table_name, content FROM held_versions WHERE id > $after ORDER BY id LIMIT $max',
+  sql: 'SELECT id, table_name, content FROM held_versions WHERE id > $after AND ($last::text IS NULL OR id <= $last) ORDER BY id LIMIT $max',
 })
 
 /** Counts the versions of a scope that no legal hold covers, and those that `known` does not list. */

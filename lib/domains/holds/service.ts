@@ -24,7 +24,7 @@ import {
   type SealedVersionColumn,
 } from './personal-data.ts'
 import { deleteUncoveredVersions, lockChangesExclusively, lockHoldsExclusively, lockHoldsShared } from './repository.ts'
-import { type HoldKind, holdKinds, isInForce } from './rules.ts'
+import { type HoldKind, holdKinds, holdsOfTokensPerDay, isInForce } from './rules.ts'
 
 /** Ids of held targets, by kind. */
 interface HeldIds {
@@ -112,6 +112,7 @@ const presented = (row: HoldRow, now: Date, names = noNames) => ({
 
 export const heldVersionsJob = 'holds.delete-versions'
 const batch = 1_000
+const day = 86_400_000
 
 /** Deletes the versions that expired holds preserved. The release of a hold begins this job at once. */
 function holdsJobs() {
@@ -138,6 +139,27 @@ function holdsJobs() {
 }
 
 /**
+ * Bounds the holds that tokens create in a day: a leaked one could otherwise stop every erasure, and each hold is released in person. Exact
+ * while holds are locked exclusively. @throws {Problem} `rate_limited`
+ */
+async function boundTokens(tx: Transaction, now: Date): Promise<void> {
+  const since = new Date(now.getTime() - day)
+  const [oldest] = await tx.legalHold.findMany({
+    where: { createdAt: { gt: since }, NOT: { createdBy: { startsWith: person } } },
+    orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
+    skip: holdsOfTokensPerDay - 1,
+    take: 1,
+    select: { createdAt: true },
+  })
+  if (!oldest) return
+  const seconds = Math.max(1, Math.ceil((oldest.createdAt.getTime() + day - now.getTime()) / 1000))
+  throw new Problem('rate_limited', {
+    detail: `Tokens can create ${holdsOfTokensPerDay} legal holds per day. No hold was created. An admin creates further ones in the console, under Holds.`,
+    headers: { 'Retry-After': String(seconds) },
+  })
+}
+
+/**
  * Use cases for legal holds. Other domains read them through the view `holds_in_force`, under a shared advisory lock
  * named `legal_holds`.
  */
@@ -147,12 +169,18 @@ export function holdsService({ db, onReleased, requireApproval, strict }: HoldsS
       const { tx, now, actor } = ctx
       if (body.expires_at && body.expires_at <= now) throw invalid(['expires_at'], 'must be in the future')
       const reason = plainTextPhrases(body.reason, 'reason', strict, 'No hold was created.')
+      const requireTarget = async () => {
+        if (!(await exists(tx, body.kind, body.target_id)))
+          throw new Problem('not_found', `The ${body.kind} does not exist. Check the id. No hold was created.`)
+      }
+      // The locks below stop every change of records, so a request that is refused must not take them.
+      await requireTarget()
+      await requireApproval(ctx, { operation: createHold, input: { body } })
       // Waits for running erasures and sweeps, then for running changes: everything that exists afterwards is held.
       await lockHoldsExclusively(tx, {})
       await lockChangesExclusively(tx, {})
-      if (!(await exists(tx, body.kind, body.target_id)))
-        throw new Problem('not_found', `The ${body.kind} does not exist. Check the id. No hold was created.`)
-      await requireApproval(ctx, { operation: createHold, input: { body } })
+      if (actor.kind === 'agent') await boundTokens(tx, now)
+      await requireTarget()
       const row = await tx.legalHold.create({
         data: {
           id: newId('hold'),

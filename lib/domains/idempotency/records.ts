@@ -19,6 +19,8 @@ import {
   deleteOwn,
   erasedStatus,
   inventoryOfResponses,
+  releaseKey,
+  renewKey,
   replyRetention,
   responsesNaming,
   responsesToErase,
@@ -89,8 +91,15 @@ export const idempotencyRecords: PipelinePorts['idempotency'] = {
       data: { ...retained, resourceId, requestHash: Uint8Array.from(requestHash) },
     })
   },
-  async release(tx, { scope, key }) {
-    await tx.idempotencyRecord.deleteMany({ where: { scope, key, status: 0 } })
+  async renew(tx, { scope, key }, mine, now) {
+    if ((await renewKey(tx, { scope, key, mine, now })) === 1) return
+    throw new Problem(
+      'conflict',
+      'Another request with this Idempotency-Key has begun, because this one stored nothing for an hour. What was stored before remains.',
+    )
+  },
+  async release(tx, { scope, key }, mine) {
+    await releaseKey(tx, { scope, key, mine })
   },
 }
 
@@ -166,9 +175,9 @@ const idempotencyDataSource = (db: Database): DataSource => ({
     const items: ItemId[] = []
     if (isOfSubject(selected)) {
       await allowScans(tx, {})
-      items.push(...(await responsesToErase(tx, { agents, accounts })).map(({ id }) => id))
+      for (const { id } of await responsesToErase(tx, { agents, accounts })) items.push(id)
     }
-    if (records.length > 0) items.push(...(await responsesNaming(tx, { ids: records })).map(({ id }) => id))
+    if (records.length > 0) for (const { id } of await responsesNaming(tx, { ids: records })) items.push(id)
     return { items: items.sort(), held: {} }
   },
   erase: (scope, items, tx) => erase(selectedResponses(scope), items, tx),

@@ -33,6 +33,24 @@ export const claimKey = statement('idempotency.claim', {
       OR (idempotency_records.status = 0 AND idempotency_records.created_at < $abandoned)`,
 })
 
+/**
+ * Marks an unfinished key as in use at this time, if it belongs to the request that wrote one of the times of `mine`. Returns 0 if another
+ * request has claimed it since.
+ */
+export const renewKey = statement('idempotency.renew', {
+  takes: { scope: 'text', key: 'text', now: 'timestamptz', mine: 'timestamptz[]' },
+  returns: 'count',
+  sql: `UPDATE idempotency_records SET created_at = $now
+    WHERE scope = $scope AND key = $key AND status = 0 AND created_at = ANY($mine)`,
+})
+
+/** Frees an unfinished key of the request that wrote one of the times of `mine`. */
+export const releaseKey = statement('idempotency.release', {
+  takes: { scope: 'text', key: 'text', mine: 'timestamptz[]' },
+  returns: 'count',
+  sql: 'DELETE FROM idempotency_records WHERE scope = $scope AND key = $key AND status = 0 AND created_at = ANY($mine)',
+})
+
 /** Withdraws responses that show the content of these resources. Responses that do not show the content stay. */
 export const withdrawShowing = statement('idempotency.withdraw-showing', {
   takes: { resources: 'text[]' },

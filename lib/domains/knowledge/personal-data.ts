@@ -85,9 +85,9 @@ async function planRecords(scope: ErasureScope, kind: ErasableKind, tx: Transact
   const rows: PlannedRow[] = []
   if (agents.length > 0) {
     await preferIndexes(tx)
-    rows.push(...(await recordsWithHolds(tx, { agents, now }, kind)))
+    for (const row of await recordsWithHolds(tx, { agents, now }, kind)) rows.push(row)
   }
-  if (ids.length > 0) rows.push(...(await recordsById(tx, { ids }, kind)))
+  if (ids.length > 0) for (const row of await recordsById(tx, { ids }, kind)) rows.push(row)
   return plannedOf(rows)
 }
 
@@ -296,9 +296,9 @@ async function planned(scope: ErasureScope, tx: Transaction, now: Date): Promise
     const { agents, ids } = selectedRecords(scope, kind)
     if (agents.length > 0) {
       await preferIndexes(tx)
-      rows.push(...(await recordsWithHolds(tx, { agents, now }, kind)))
+      for (const row of await recordsWithHolds(tx, { agents, now }, kind)) rows.push(row)
     }
-    if (ids.length > 0) rows.push(...(await recordsById(tx, { ids }, kind)))
+    if (ids.length > 0) for (const row of await recordsById(tx, { ids }, kind)) rows.push(row)
   }
   const { agents } = selectedRecords(scope, 'unit')
   const scopes = agents.length === 0 ? [] : await countedScopes(tx, { scopes: scopesOf(agents) })

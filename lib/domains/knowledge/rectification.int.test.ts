@@ -139,7 +139,7 @@ describe('a correction after three rejections within an hour', () => {
     expect(read.json.data.unit.task.objective).toBe('new words for everybody')
   })
 
-  it('is also quarantined when the owner makes it, and not after only two rejections or after an hour', async () => {
+  it('quarantines the correction of an owner after three rejections, but not after two or after more than an hour', async () => {
     const owner = await signedIn(test)
     const own = await issuedAgent(test, ['read', 'write'], { owner })
     const made = await test.fetch('POST', '/v1/knowledge', { token: own.token, body: trace() })

@@ -1,10 +1,10 @@
+import type { UnitErasures } from '#lib/domains/erasure/queries.ts'
 import { type Recognise, withNames } from '#lib/domains/pii/analyzer.ts'
 import { type FieldFindings, fieldTexts, personalWarnings } from '#lib/domains/pii/fields.ts'
 import { listedInstructions } from '#lib/domains/sanitizer/contract.ts'
 import { SanitizationError } from '#lib/domains/sanitizer/sanitization-error.ts'
 import { withTimeout } from '#lib/kernel/concurrency.ts'
 import type { Actor, Context, MutationContext, Transaction } from '#lib/kernel/context.ts'
-import type { RecordScope } from '#lib/kernel/erasure-scope.ts'
 import type { Periods } from '#lib/kernel/expiring.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
@@ -180,23 +180,6 @@ export const passes = (ifMatch: string | undefined, version: number): boolean =>
   ifMatch === undefined ||
   ifMatch.trim() === '*' ||
   ifMatch.split(',').some((tag) => /^"v(\d+)(?:-\d+)?"$/.exec(tag.trim())?.[1] === String(version))
-
-/** Functions of the erasure domain, which this domain does not import. */
-interface UnitErasures {
-  begin(
-    tx: Transaction,
-    order: {
-      scope: RecordScope
-      formerOwner: string
-      requestedBy: string
-      reason: string
-      wasPublic: boolean
-      now: Date
-    },
-  ): Promise<string>
-  finishCommitted(receiptId: string): Promise<Receipt>
-  receiptFor(deletedId: string, owners: readonly string[], tx?: Transaction): Promise<string | undefined>
-}
 
 /** Finds names of people in texts; undefined if no analyzer is configured. */
 type Names = Recognise | undefined

@@ -52,7 +52,7 @@ const list = async (query = '') => (await test.fetch('GET', `${path}${query}`, a
 const nameOf = (seconds: number) => `2026-01-01T00-00-${String(seconds).padStart(2, '0')}.000Z-0123abcd.eml`
 
 describe('emails in the folder', () => {
-  it('are returned as an empty list with the delivery method before the first email', async () => {
+  it('the list before the first email is empty and states the delivery method', async () => {
     expect(await list()).toMatchObject({
       data: [],
       total: 0,

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { accountDirectory } from '#lib/domains/accounts/queries.ts'
-import { type StoredJobRun, storedJobRuns } from '#lib/jobs/stored-job-runs.ts'
+import { type StoredJobRun, storedJobRuns } from '#lib/jobs/queue.ts'
 import { isSameAddress } from '#lib/kernel/address-forms.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { notOurCursor, pageOf, parseCursor } from '#lib/kernel/pages.ts'

@@ -249,6 +249,56 @@ test.each([
   expect({ share: missed.length / all <= 0.05, missed }).toMatchObject({ share: true })
 })
 
+/** Places where a word with a number is no variable. */
+const ofTexts: ((name: string, value: string) => string)[] = [
+  (n, v) => `<table><tr><td>${n}</td><td>${v}</td></tr></table>`,
+  (n, v) => `<tr>\n  <th scope="row">${n}:</th>\n  <td class="x">${v}</td>\n</tr>`,
+  (n, v) => `<td><b>${n}</b></td><td><code>${v}</code></td>`,
+  (n, v) => `<dl>\n <dt>${n}</dt>\n <dd>${v}</dd>\n</dl>`,
+  (n, v) => `<li><strong>${n}:</strong> ${v}</li>`,
+  (n, v) => `${n}:<br>${v}<br>`,
+  (n, v) => `| a | b |\n|---|---|\n| ${n} | ${v} |`,
+  (n, v) => `User: anna\n${n}: ${v}\n`,
+  (n, v) => `User: anna\n${n}:\n${v}\n`,
+  (n, v) => `[db]\n${n} = ${v}`,
+  (n, v) => `DB_${n.replaceAll(' ', '_').toUpperCase()}=${v}`,
+  (n, v) => `spring.datasource.${n.replaceAll(' ', '-')}=${v}`,
+  (n, v) => `<c><${n.replaceAll(' ', '-')}>${v}</${n.replaceAll(' ', '-')}></c>`,
+  (n, v) => `<property name="${n}">${v}</property>`,
+  (n, v) => `- name: ${n}\n  value: ${v}\n`,
+  (n, v) => `tool --${n.replaceAll(' ', '-')} ${v} --x`,
+  (n, v) => `https://h.example/x?user=a&${encodeURIComponent(n)}=${v}&b=1`,
+  (n, v) => `The ${n} is ${v}.`,
+  (n, v) => JSON.stringify([{ value: v, name: n }]),
+  (n, v) => JSON.stringify({ id: 'x1', label: n, type: 'CONCEALED', value: v }),
+  (n, v) => JSON.stringify({ fields: [{ field: n, text: v }] }, null, 1),
+]
+test('finds words with a number by the names of passwords', () => {
+  let [all, missed] = [0, [] as string[]]
+  for (const name of names)
+    for (const write of ofTexts)
+      for (const value of [`lemon${digit(1)}x`.slice(0, -1), `Falke${digit(2)}`, `lavender19${digit(2)}`]) {
+        const text = write(name, value)
+        all += 1
+        if (!reported(text).includes(`api_key ${value}`)) missed.push(text)
+      }
+  expect({ share: missed.length / all <= 0.05, missed }).toMatchObject({ share: true })
+  expect(reported(['<td>password</td>', '<td>hunter2</td>'].join('\n'))).toEqual(['api_key low hunter2'])
+})
+test.each([
+  'this.password = falcon7\n',
+  'const password = falcon7\n',
+  'password: falcon7,',
+  'login({ password: falcon7 })',
+  'password = falcon7;\n',
+  'if (password == falcon7)\n',
+  '<label>Password</label>\n<Input2 value={value2} />',
+  '<dt>Password</dt><dd>required</dd>',
+  '{"name":"password","type":"string","value":"required"}',
+])('finds no password in the code %j', (text) => {
+  expect(reported(text)).toEqual([])
+})
+
 const secret = ['Zu8', 'kk3pq'].join('')
 test.each([
   `curl -u elastic:${secret} https://search.example.com`,

@@ -190,8 +190,6 @@ export interface PrivacyDeps {
     isForwardedByHand: boolean
     /** Key that seals unconfirmed requests. */
     key(): Uint8Array
-    /** Returns the network that limits count an address to. */
-    networkOf(address: string): string
     /**
      * Counts attempts by network address.
      * @throws Problem `rate_limited`
@@ -205,7 +203,7 @@ export interface PrivacyDeps {
   /** What an erasure will retain, with ground and end, in the words of its receipt. */
   expectedRetention(
     erasure: {
-      subject: Pick<Subject, 'account'>
+      subject: Pick<Subject, 'account' | 'participants'>
       counts: ReadonlyMap<string, number>
       results?: ReadonlyMap<string, Readonly<Record<string, number>>>
       held: readonly { hold: string; count: number }[]

@@ -508,7 +508,7 @@ interface RequestsModuleParts
   mail: MailPort
   ledger: Pick<Ledger, 'append' | 'readSince'>
   keyFor(purpose: string): () => Uint8Array
-  networks: { limitKeyOf(address: string): string; customerNetworkOf(address: string): string }
+  networks: { limitKeyOf(address: string): string }
   /** Counts an attempt. @throws Problem `rate_limited` */
   countTry(window: { key: string; limit: number }): Promise<void>
   accounts: Omit<PrivacyDeps['people'], 'mayFileFor'>
@@ -535,7 +535,7 @@ async function holdsOn(tx: Transaction, subject: Subject, now: Date): Promise<st
 /** Privacy requests under the GDPR. */
 export function privacyRequestsModule(parts: RequestsModuleParts) {
   const { accounts, countTry, db, emails, env, keyFor, ledger, mail } = parts
-  const { customerNetworkOf, limitKeyOf } = parts.networks
+  const { limitKeyOf } = parts.networks
   const deps: PrivacyDeps = {
     ...parts,
     people: {
@@ -558,7 +558,6 @@ export function privacyRequestsModule(parts: RequestsModuleParts) {
       isOn: parts.settings.isRequestFormOn,
       isForwardedByHand: !hasMailServer(env),
       key: keyFor(sealedPurposes.privacyForms),
-      networkOf: (address) => (address.includes(':') ? customerNetworkOf(address) : limitKeyOf(address)),
       countTry: (address) => countTry({ key: `request-form:${limitKeyOf(address)}`, limit: formTriesPerMinute }),
     },
     graceTokens: env.KP_GRACE_TOKENS,

@@ -123,11 +123,11 @@ export const runView = (run: RunView): z.input<typeof RunDetail> => ({
   run_id: run.id,
   request_id: run.requestId,
   state: run.state,
-  created_at: run.createdAt.toISOString(),
-  fenced_at: text(run.fencedAt),
-  finished_at: text(run.finishedAt),
+  created_at: run.createdAt,
+  fenced_at: run.fencedAt,
+  finished_at: run.finishedAt,
   receipt_id: signedReceipt(run),
-  waits_for: run.waits.map(({ store, since }) => ({ store, since: since.toISOString() })),
+  waits_for: run.waits.map(({ store, since }) => ({ store, since })),
   steps: run.steps.map((step) => ({
     holder: step.holder,
     store: step.store,
@@ -141,11 +141,11 @@ export const runView = (run: RunView): z.input<typeof RunDetail> => ({
     fault: step.fault,
     waiting_since:
       step.fault === 'unavailable' && step.state !== 'stuck'
-        ? text(run.waits.find(({ store }) => store === step.store)?.since ?? null)
+        ? (run.waits.find(({ store }) => store === step.store)?.since ?? null)
         : null,
-    started_at: text(step.startedAt),
-    finished_at: text(step.finishedAt),
-    verified_at: text(step.verifiedAt),
+    started_at: step.startedAt,
+    finished_at: step.finishedAt,
+    verified_at: step.verifiedAt,
   })),
 })
 
@@ -161,8 +161,8 @@ export const erasureView = (run: RunView): z.input<typeof ErasureDetail> => ({
   },
   deleted_from: deletedFrom(run),
   remaining_mentions: run.mentions.map(({ isRedacted, ...place }) => ({ ...place, is_redacted: isRedacted })),
-  recheck_at: text(run.recheckAt),
-  rechecked_at: text(run.recheckedAt),
+  recheck_at: run.recheckAt,
+  rechecked_at: run.recheckedAt,
   late_found: run.lateFound,
   fault: run.fault,
 })

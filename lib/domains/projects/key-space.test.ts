@@ -132,6 +132,22 @@ describe('mayEraseById', () => {
       for (const isPerson of [true, false]) expect(await ask(claimant, isThere, isPerson)(name)).toBe(expected)
   })
 
+  it('asks the registry once for a place about which words and ids are decided', async () => {
+    let queries = 0
+    const ownershipOf = ownershipReader({
+      async within(work) {
+        queries++
+        return work((async () => []) as never)
+      },
+      projects: new Set([project]),
+      erased: new Set([message]),
+      isPerson: false,
+    })
+    const rules = { space: space({}), isNamed: () => false, ownershipOf }
+    for (const name of ['session:7', 'session:8']) await Promise.all([ownershipOf(name), mayEraseById(rules, name)])
+    expect(queries).toBe(2)
+  })
+
   it('erases a key of nobody without a recorded organization only if one alone may claim everything', async () => {
     for (const isOfOne of [true, false]) {
       const may = ask({}, false, false, { claimants: [], isOfOne })

@@ -5,7 +5,18 @@ import { onlyClaimant } from './checkpoints/repository.ts'
 import { keySpaceClaimants } from './repository.ts'
 import type { OwnershipReader } from './values/readable.ts'
 
-/** What an organization may claim in connected stores, as in {@link outsideNamespace}. */
+/**
+ * Who may claim data in connected stores. Three rules read the same assigned prefixes (`organisation_namespaces`), with these differences:
+ * - `outsideNamespace` (provenance/claims.ts) decides when a client names a graph group or thread. It compares the beginning of the id, so
+ *   only `<organization's id>_` or an assigned prefix counts, and the own prefix decides first. Only existing organizations own prefixes.
+ * - `ownerByNames` (values/place-owners.ts) decides when an erasure finds a thread, group or item. Every part of the name may begin with
+ *   a prefix. If parts belong to several organizations, an own part decides. Ids of projects and people in the name also count.
+ * - {@link claimOf} decides when an erasure finds a key of the cache or an object. Prefixes count at the beginning and behind a prefix of
+ *   KP_POINTER_PREFIXES. Ids of organizations count anywhere, also of deleted organizations, and one foreign id refuses the key, because
+ *   applications write texts of their users into keys.
+ *
+ * An id that none of these prefixes covers belongs to an organization that may claim every id (`is_any`).
+ */
 const Claimant = z.strictObject({ id: z.string(), namespaces: z.array(z.string()), isAny: z.boolean() })
 export type Claimant = z.output<typeof Claimant>
 /**

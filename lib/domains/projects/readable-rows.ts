@@ -1,11 +1,23 @@
 import { scopeSign } from '#lib/kernel/scoped-ids.ts'
 import type { WriterKind } from './rules.ts'
 
-/** SQL: an author as the API shows one, with the current name. Parameters: columns with the author's kind and id. */
-export const writerSql = (kind: string, id: string): string => `json_build_object('kind', ${kind}, 'id', ${id}, 'name',
-    CASE ${kind} WHEN 'account' THEN (SELECT w.name FROM account_names w WHERE w.id = ${id})
+/**
+ * SQL: whether the words and the name of an author may be served. Agents may not read data of an author whose processing is restricted (GDPR
+ * art. 18(2)), except what they wrote themselves. People of the project may, because they handle the request. `reader` is the parameter with
+ * the value of `restrictedReader`: the agent that reads, or null for people.
+ */
+export const servedAuthorSql = (kind: string, id: string, reader: string): string =>
+  `(${reader} IS NULL OR NOT (${kind} <> 'agent' OR ${id} <> ${reader})
+    OR NOT EXISTS (SELECT FROM restricted_writers rw WHERE rw.kind = ${kind} AND rw.id = ${id}))`
+
+/** SQL: an author as the API shows one, with the current name if `reader` may read it. Parameters: columns with the author's kind and id. */
+export function writerSql(kind: string, id: string, reader?: string): string {
+  const name = `CASE ${kind} WHEN 'account' THEN (SELECT w.name FROM account_names w WHERE w.id = ${id})
       WHEN 'participant' THEN (SELECT coalesce(w.name, w.external_id) FROM project_participants w WHERE w.id = ${id})
-      ELSE (SELECT coalesce(w.name, w.id) FROM agent_names w WHERE w.id = ${id}) END)`
+      ELSE (SELECT coalesce(w.name, w.id) FROM agent_names w WHERE w.id = ${id}) END`
+  const served = reader === undefined ? name : `CASE WHEN ${servedAuthorSql(kind, id, reader)} THEN ${name} END`
+  return `json_build_object('kind', ${kind}, 'id', ${id}, 'name', ${served})`
+}
 
 /** SQL: kind and id of an actor from a column as in the audit log: an agent's id, or `user:<account>`. */
 export const doerKindSql = (doer: string): string =>
@@ -13,7 +25,17 @@ export const doerKindSql = (doer: string): string =>
 export const doerIdSql = (doer: string): string =>
   `(CASE WHEN starts_with(${doer}, 'user:') THEN substr(${doer}, 6) ELSE ${doer} END)`
 /** SQL: {@link writerSql} from such a column. */
-export const doerSql = (doer: string): string => writerSql(doerKindSql(doer), doerIdSql(doer))
+export const doerSql = (doer: string, reader?: string): string => writerSql(doerKindSql(doer), doerIdSql(doer), reader)
+
+/**
+ * SQL: the title of a conversation `alias`; empty for an agent if an author whose processing is restricted created the conversation or wrote
+ * in it, because a title often repeats their words.
+ */
+export const servedTitleSql = (alias: string, reader: string): string =>
+  `(CASE WHEN ${servedAuthorSql(doerKindSql(`${alias}.created_by`), doerIdSql(`${alias}.created_by`), reader)}
+    AND (${reader} IS NULL OR NOT EXISTS (SELECT FROM messages sm
+      WHERE sm.conversation_id = ${alias}.id AND NOT ${servedAuthorSql('sm.author_kind', 'sm.author_id', reader)}))
+    THEN ${alias}.title ELSE '' END)`
 
 /** SQL: the account that claimed the participation of the author of a row; null for other authors. */
 export const claimantSql = (alias: string): string =>

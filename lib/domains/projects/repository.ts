@@ -2,7 +2,14 @@ import { maxNamesCompared } from '#lib/kernel/name-search.ts'
 import { scopeSign } from '#lib/kernel/scoped-ids.ts'
 import { type RowOf, statement, typed } from '#lib/stores/postgres/statement.ts'
 import { newestFirst, pageTypes } from './list-page.ts'
-import { memberProjectsSql, possibleSql, projectManagersSql, projectRoleSql, readerTypes } from './readable-rows.ts'
+import {
+  memberProjectsSql,
+  possibleSql,
+  projectManagersSql,
+  projectRoleSql,
+  readerTypes,
+  servedAuthorSql,
+} from './readable-rows.ts'
 import type { MemberKind, MemberRole, ProjectStatus } from './rules.ts'
 
 const access = {
@@ -142,20 +149,21 @@ const memberColumns = {
   name: 'text?',
 } as const
 export type MemberRow = RowOf<typeof memberColumns>
-const selectMembers = `SELECT m.kind, m.member_id, m.role, m.added_at, CASE m.kind
+const selectMembers = `SELECT m.kind, m.member_id, m.role, m.added_at,
+  CASE WHEN NOT ${servedAuthorSql('m.kind', 'm.member_id', '$reader')} THEN NULL ELSE CASE m.kind
     WHEN 'account' THEN (SELECT n.name FROM account_names n WHERE n.id = m.member_id)
-    ELSE (SELECT coalesce(n.name, n.id) FROM agent_names n WHERE n.id = m.member_id) END AS name
+    ELSE (SELECT coalesce(n.name, n.id) FROM agent_names n WHERE n.id = m.member_id) END END AS name
   FROM project_members m WHERE m.project_id = $project`
 
 export const membersPage = statement('projects.members-page', {
-  takes: { project: 'text', ...pageTypes },
+  takes: { project: 'text', ...pageTypes, reader: 'text?' },
   returns: memberColumns,
   isPrepared: true,
   sql: `${selectMembers} AND ${newestFirst('m.added_at', 'm.member_id')}`,
 })
 
 export const memberOfProject = statement('projects.member', {
-  takes: { project: 'text', kind: 'text', id: 'text' },
+  takes: { project: 'text', kind: 'text', id: 'text', reader: 'text?' },
   returns: memberColumns,
   isPrepared: true,
   sql: `${selectMembers} AND m.kind = $kind AND m.member_id = $id`,

@@ -75,7 +75,7 @@ import {
   rectifyParticipant,
   requestedChanges,
 } from './participants/acting.ts'
-import { restrictParticipants, unrestrictParticipants } from './participants/restricting.ts'
+import { restrictedReader, restrictParticipants, unrestrictParticipants } from './participants/restricting.ts'
 import { type ParticipantExports, projectParticipants } from './participants/service.ts'
 import type { ProjectPorts } from './ports.ts'
 import { claimGroup, claimPlaces } from './provenance/claims.ts'
@@ -264,7 +264,11 @@ async function refuseLastOwner(tx: Transaction, projectId: string, kind: string,
 const projectMembers = ({ db }: Pick<ProjectPorts, 'db'>) => ({
   members: read(listProjectMembers, async (ctx, { params: { projectId }, query }) => {
     await readableProject(db, projectReaderOf(ctx), projectId)
-    const rows = await membersPage(db, { project: projectId, ...pageValues(query) })
+    const rows = await membersPage(db, {
+      project: projectId,
+      reader: restrictedReader(ctx.actor),
+      ...pageValues(query),
+    })
     const total = await db.prisma.projectMember.count({ where: { projectId } })
     const { shown, page } = pageOf(rows, query.limit, total, ({ added_at: at, member_id: id }) => ({ at, id }))
     return { resourceId: projectId, details: { count: shown.length }, body: { data: shown.map(viewOf), ...page } }
@@ -290,13 +294,18 @@ const projectMembers = ({ db }: Pick<ProjectPorts, 'db'>) => ({
         )
       if (role !== 'owner') await refuseLastOwner(tx, projectId, kind, id)
       await setMember(tx, { project: projectId, kind, id, role, addedBy: actor.id, now })
-      const [row] = await memberOfProject(tx, { project: projectId, kind, id })
+      const [row] = await memberOfProject(tx, { project: projectId, kind, id, reader: restrictedReader(actor) })
       if (!row) throw new Problem('conflict', 'The member was removed by another request. Send this request again.')
       return { body: { data: viewOf(row) }, resourceId: id, details: { project: projectId, role } }
     },
     async (ctx, { params: { projectId } }, { kind, member_id }) => {
       await seenProject(ctx.tx, projectReaderOf(ctx), projectId)
-      const [row] = await memberOfProject(ctx.tx, { project: projectId, kind: String(kind), id: String(member_id) })
+      const [row] = await memberOfProject(ctx.tx, {
+        project: projectId,
+        kind: String(kind),
+        id: String(member_id),
+        reader: restrictedReader(ctx.actor),
+      })
       if (!row) throw new Problem('conflict', 'The member was added, and has been removed since.')
       return { name: row.name }
     },

@@ -6,26 +6,26 @@ import { job } from '#lib/kernel/job.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { guardEndOfAccess, mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import type { Queryable } from '#lib/stores/postgres/statement.ts'
 import { canStopWrites, measureStorage, type StorageSubject, shareUsed, warnFrom } from './admission.ts'
 import { readOrganisationStorage, readStorage, setStorageQuota } from './contract.ts'
 import { mergeStorageCounts, sharedNetworkOf } from './repository.ts'
 
 /** Storage usage for its owners and for admins. */
 function quotasService(db: Database) {
-  async function viewOf(organisationId: string, subject: StorageSubject, on: Queryable) {
-    const { bytes, rows, quota, isOverride } = await measureStorage(on, subject)
-    return {
-      organisation_id: organisationId,
-      shared_by_network: subject.kind === 'network',
-      bytes_used: bytes,
-      bytes_limit: quota.bytes,
-      rows_used: rows,
-      rows_limit: quota.rows,
-      percent_used: Math.min(Math.floor(shareUsed({ bytes, rows }, quota) * 100), 1_000_000),
-      is_override: isOverride,
-    }
-  }
+  const viewOf = (
+    organisationId: string,
+    { kind }: StorageSubject,
+    { bytes, rows, quota, isOverride }: Awaited<ReturnType<typeof measureStorage>>,
+  ) => ({
+    organisation_id: organisationId,
+    shared_by_network: kind === 'network',
+    bytes_used: bytes,
+    bytes_limit: quota.bytes,
+    rows_used: rows,
+    rows_limit: quota.rows,
+    percent_used: Math.min(Math.floor(shareUsed({ bytes, rows }, quota) * 100), 1_000_000),
+    is_override: isOverride,
+  })
   async function subjectOf({ kind, id, organisationId = '' }: Actor): Promise<StorageSubject> {
     const [agent] = kind === 'agent' ? await sharedNetworkOf(db, { agent: id }) : []
     return agent?.network ? { kind: 'network', id: agent.network } : { kind: 'organisation', id: organisationId }
@@ -35,14 +35,18 @@ function quotasService(db: Database) {
   }
 
   return {
-    own: read(readStorage, async ({ actor }) => ({
-      resourceId: actor.organisationId ?? 'nobody',
-      body: { data: await viewOf(actor.organisationId ?? '', await subjectOf(actor), db) },
-    })),
+    own: read(readStorage, async ({ actor }) => {
+      const subject = await subjectOf(actor)
+      return {
+        resourceId: actor.organisationId ?? 'nobody',
+        body: { data: viewOf(actor.organisationId ?? '', subject, await measureStorage(db, subject)) },
+      }
+    }),
 
     ofOrganisation: read(readOrganisationStorage, async (_ctx, { params: { id } }) => {
       await refuseUnknown(db.prisma, id)
-      return { resourceId: id, body: { data: await viewOf(id, { kind: 'organisation', id }, db) } }
+      const subject = { kind: 'organisation', id } as const
+      return { resourceId: id, body: { data: viewOf(id, subject, await measureStorage(db, subject)) } }
     }),
 
     setQuota: mutation(setStorageQuota, async (ctx, { params: { id }, body }) => {
@@ -51,15 +55,15 @@ function quotasService(db: Database) {
       const subject = { kind: 'organisation', id } as const
       const before = await measureStorage(tx, subject)
       await storeQuota(tx, id, body)
-      const { quota } = await measureStorage(tx, subject)
+      const after = await measureStorage(tx, subject)
       guardEndOfAccess(
         ctx,
-        canStopWrites(before, before.quota, quota),
+        canStopWrites(before, before.quota, after.quota),
         'set a storage quota that can stop the writes of an organization',
       )
       return {
         resourceId: id,
-        body: { data: await viewOf(id, subject, tx) },
+        body: { data: viewOf(id, subject, after) },
         details: { fields: ['quota_bytes', 'quota_rows'] },
       }
     }),

@@ -185,16 +185,21 @@ describe('a sweep', () => {
   })
 
   it('deletes an SOP from stored idempotent responses, also from later ones', async () => {
-    const { token } = await issuedAgent(test, ['read', 'write', 'admin'])
+    const { token } = await issuedAgent(test, ['read', 'write'])
+    const approver = await issuedAgent(test, ['read', 'write', 'admin'])
     const name = 'Handle zanzibar'
-    const body = sop({ name }, { visibility: 'private' })
+    const body = sop({ name }, { visibility: 'org' })
     const id: string = (await test.fetch('POST', '/v1/sop', { token, body })).json.data.id
     await test.db.pool.query('UPDATE units SET created_at = $2 WHERE id = $1', [
       id,
-      new Date(test.clock.now().getTime() - 400 * day),
+      new Date(test.clock.now().getTime() - 800 * day),
     ])
     const late = (path: string) =>
-      test.fetch('POST', `/v1/sop/${id}/${path}`, { token, body: {}, headers: { 'Idempotency-Key': `late-${path}` } })
+      test.fetch('POST', `/v1/sop/${id}/${path}`, {
+        token: path === 'approve' ? approver.token : token,
+        body: {},
+        headers: { 'Idempotency-Key': `late-${path}` },
+      })
     for (const path of ['export-skill', 'approve']) expect((await late(path)).text).toContain('zanzibar')
     expect(await sweepNow()).toBe(1)
     for (const path of ['export-skill', 'approve']) expect((await late(path)).text).not.toContain('zanzibar')

@@ -62,6 +62,8 @@ describe('text that only looks like markup', () => {
     'Text:\n\n\t<i>x</i>\n',
     '    <div class="card">\n      <p>Dose 5 mg</p>\n    </div>\n\nThe end.',
     '\n\t<b>x</b>\n',
+    '# Heading\n    <div>\n',
+    'Text:\n\n***\n    <b>x</b>\n',
   ])('%j is unchanged', (text) => {
     for (const kind of KINDS) expect(sanitize(text, kind).text).toBe(text)
   })
@@ -70,6 +72,9 @@ describe('text that only looks like markup', () => {
     // Not certainly an indented block: the continuation of a paragraph, a list, a footnote or an admonition.
     ['Text:\n    <b>x</b>', 'Text:\n    x'],
     ['- item\n\n    <b>x</b>', '- item\n\n    x'],
+    ['Text:\n# no heading for some\n    <b>x</b>', 'Text:\n# no heading for some\n    x'],
+    ['---\n    <b>x</b>', '---\n    x'],
+    ['- item\n# Heading\n    <b>x</b>', '- item\n# Heading\n    x'],
     ['[^1]: note\n\n    <b>x</b>', '[^1]: note\n\n    x'],
     ['!!! note\n\n    <b>x</b>', '!!! note\n\n    x'],
     // A reader that trims the text makes the first block ordinary markup: only harmless tags are kept in it.

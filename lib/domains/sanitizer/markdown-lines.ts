@@ -41,6 +41,11 @@ const BARE = /[ \t]*(?=[\r\n]|$)/y
 const MARKER = /[ \t]*(?:[-+*]|\d{1,9}[.)])(?:[ \t]+|(?=[\r\n]|$))/y
 const PREFIX = /(?:[ \t>]|[-+*][ \t]|\d{1,9}[.)][ \t])*(#{1,6}[ \t])?/y
 const HEADING = /^#{1,6}[ \t]/
+/**
+ * A heading or a thematic break. After a blank line it is a block of its own for every parser, so code may follow without another one. A line of
+ * hyphens may also begin front matter or a table.
+ */
+const WHOLE_BLOCK = /^(?:#{1,6}[ \t].*|\*{3,}[ \t]*|_{3,}[ \t]*)$/
 const TABBED_FENCE = /^[ >]*\t[ \t>]*(?:`{3}|~{3})/
 const INDENT = / {4}| {0,3}\t/y
 /** Beginnings of footnotes, definitions and admonitions, which some parsers continue with indented lines. */
@@ -54,11 +59,15 @@ const NEWLINE = 10
 const RETURN = 13
 const SPACE = 32
 const HASH = 35
+const STAR = 42
 const DASH = 45
 const COLON = 58
+const UNDERSCORE = 95
 const BACKTICK = 96
 const PIPE = 124
 const TILDE = 126
+/** Whether {@link WHOLE_BLOCK} may match a line that begins with this character. */
+const isWholeBlock = (code: number): boolean => code === HASH || code === STAR || code === UNDERSCORE
 const isDigit = (code: number): boolean => code >= 48 && code <= 57
 /** Whether {@link PREFIX} may match a line that begins with this character. */
 const isPrefix = (code: number): boolean =>
@@ -191,6 +200,7 @@ export function readLines(text: string, isLeadCode: boolean): Lines {
   const starts: number[] = []
   const ends: number[] = []
   const tabbed = new Set<number>()
+  let isAfterBlock = false
   let previous = { start: 0, isBlank: true, hasPipe: false, content: -1 }
   for (let start = 0; start <= text.length; ) {
     const signs = signsAt(text, start)
@@ -203,7 +213,7 @@ export function readLines(text: string, isLeadCode: boolean): Lines {
       !isBlank &&
       (hasText || start < leadEnd) &&
       !isListOpen &&
-      (previous.isBlank || isInIndented) &&
+      (previous.isBlank || isAfterBlock || isInIndented) &&
       (first === SPACE || first === TAB) &&
       matchAt(INDENT, text, start) !== null
     // Outside of a list, a line that is indented this far begins none.
@@ -263,6 +273,7 @@ export function readLines(text: string, isLeadCode: boolean): Lines {
       tables.push({ start: previous.start, end })
       isTableOpen = true
     }
+    isAfterBlock = isFlush && previous.isBlank && isWholeBlock(first) && WHOLE_BLOCK.test(text.slice(start, end))
     previous = { start, isBlank, hasPipe: signs.hasPipe, content: marker }
     start = end + (text.charCodeAt(end) === RETURN && text.charCodeAt(end + 1) === NEWLINE ? 2 : 1)
   }
@@ -302,7 +313,7 @@ function signsAt(text: string, start: number): Signs {
     if (code === NEWLINE || code === RETURN) break
     if (code === TAB) hasTab = true
     else if (code !== SPACE) {
-      if (isBlank) mayBeItem = isDigit(code) || code === DASH || code === 43 || code === 42
+      if (isBlank) mayBeItem = isDigit(code) || code === DASH || code === 43 || code === STAR
       isBlank = false
       if (code === PIPE) hasPipe = true
       else if (code === DASH) hasDash = true

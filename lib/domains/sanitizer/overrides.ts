@@ -1,7 +1,8 @@
 import { Offsets, withoutSigns } from './disguises.ts'
 import type { Range } from './markdown-lines.ts'
 
-const GAP = '[\\s*`"\'>,:]{1,8}'
+/** Signs that may stand between words in place of a space, or beside it. */
+export const GAP = '[\\s*`"\'>,:]{1,8}'
 const within = '[\\s*`"\'「」『』“”，,]{0,3}'
 
 /** Accents, invisible characters, Arabic vowel signs and the tatweel. */

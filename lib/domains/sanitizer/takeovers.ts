@@ -1,5 +1,5 @@
 import type { Range } from './markdown-lines.ts'
-import { plain } from './overrides.ts'
+import { GAP, plain } from './overrides.ts'
 
 /**
  * Words of texts that try to take over a model without the form of an order that refuses a text. Each field is a list of alternatives. A
@@ -343,8 +343,7 @@ const korean: TakeoverWords = {
   isJoined: true,
 }
 
-/** Signs that may stand between words in place of a space, or beside it. */
-const GAP = '[\\s*`"\'>,:]{1,8}'
+/** As {@link GAP}, or nothing at all. */
 const ANY_GAP = '[\\s*`"\'>,:、，]{0,8}'
 const word = "[\\p{L}\\p{M}'-]{1,16}"
 const mark = '[ \\t*_"\'`)\\]]{0,4}'

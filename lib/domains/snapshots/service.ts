@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
-import type { Snapshot } from '#generated/prisma/client.ts'
+import type { Snapshot, SnapshotLink } from '#generated/prisma/client.ts'
 import { keyringOf } from '#lib/domains/grimoire/queries.ts'
-import type { Transaction } from '#lib/kernel/context.ts'
+import type { Context, Transaction } from '#lib/kernel/context.ts'
 import { type EvidenceCheck, endsInTime } from '#lib/kernel/evidence.ts'
 import type { Exporter } from '#lib/kernel/exporter.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
@@ -171,17 +171,32 @@ const remove = (
   })
 
 const link = ({ agents, origin }: Pick<SnapshotPorts, 'agents' | 'origin'>) =>
-  mutation(linkSnapshot, async ({ tx, actor, now }, { params: { id, snapshotId } }) => {
+  mutation(linkSnapshot, async ({ tx, actor, now, pipeline }, { params: { id, snapshotId } }) => {
     await agents.locked(tx, actor, id)
     const row = await tx.snapshot.findFirst({ where: { id: snapshotId, agentId: id, ...visibleAt(now) } })
     if (!row) throw noSnapshot()
     refuseUnready(row)
-    if ((await tx.snapshotLink.count({ where: { snapshotId, expiresAt: { gt: now } } })) >= maxLinks)
+    const makers = await tx.snapshotLink.groupBy({
+      by: ['tokenId', 'sessionId'],
+      where: { snapshotId, expiresAt: { gt: now } },
+      _count: true,
+    })
+    let valid = 0
+    for (const { _count: links, ...maker } of makers) if (await isMakerPresent(pipeline, tx, maker, now)) valid += links
+    if (valid >= maxLinks)
       throw new Problem('conflict', `This snapshot has ${maxLinks} links, which is the limit. Use one of them.`)
     const token = randomBytes(32).toString('base64url')
     const expiresAt = linkUntil(now, row.expiresAt)
     await tx.snapshotLink.create({
-      data: { tokenHash: hashOf(token), snapshotId, agentId: id, createdAt: now, expiresAt },
+      data: {
+        tokenHash: hashOf(token),
+        snapshotId,
+        agentId: id,
+        createdAt: now,
+        expiresAt,
+        tokenId: actor.tokenId ?? null,
+        sessionId: actor.sessionId ?? null,
+      },
     })
     return {
       resourceId: snapshotId,
@@ -196,15 +211,39 @@ const link = ({ agents, origin }: Pick<SnapshotPorts, 'agents' | 'origin'>) =>
     }
   })
 
-/** Needs no sign-in: the link's token grants the download. */
+/** Whether the token or session that created the link is still valid. Links of earlier versions name neither. */
+async function isMakerPresent(
+  pipeline: Context['pipeline'],
+  tx: Transaction,
+  { tokenId, sessionId }: Pick<SnapshotLink, 'tokenId' | 'sessionId'>,
+  now: Date,
+): Promise<boolean> {
+  const maker = { ...(tokenId !== null && { tokenId }), ...(sessionId !== null && { sessionId }), isAdmin: false }
+  try {
+    await pipeline.requirePresent(tx, maker, false, now)
+    return true
+  } catch (error) {
+    if (error instanceof Problem && error.status < 500) return false
+    throw error
+  }
+}
+
+/** Needs no sign-in: the link's token grants the download, as long as the token or session that created the link is valid. */
 const download = ({ db, objects }: Pick<SnapshotPorts, 'db' | 'objects'>) =>
-  stream(downloadSnapshot, async ({ now }, { params: { token } }) => {
+  stream(downloadSnapshot, async (ctx, { params: { token } }) => {
+    const { now } = ctx
     const none = () =>
-      new Problem('not_found', 'This link does not exist or has expired. Ask the owner of the agent for another link.')
+      new Problem(
+        'not_found',
+        'This link does not exist or is no longer valid. Ask the owner of the agent for another link.',
+      )
     const link = await db.prisma.snapshotLink.findFirst({
       where: { tokenHash: hashOf(token), expiresAt: { gt: now } },
     })
-    const row = link && (await db.prisma.snapshot.findFirst({ where: { id: link.snapshotId, ...visibleAt(now) } }))
+    const { pipeline } = ctx
+    const isPresent = link && (await pipeline.transaction((tx) => isMakerPresent(pipeline, tx, link, now)))
+    if (!isPresent) throw none()
+    const row = await db.prisma.snapshot.findFirst({ where: { id: link.snapshotId, ...visibleAt(now) } })
     if (row?.state !== 'ready' || row.bytes === null) throw none()
     const body = await objects.get(row.objectKey)
     if (!body) throw none()

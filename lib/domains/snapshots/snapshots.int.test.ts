@@ -9,7 +9,7 @@ import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, type TestRequest, testApp } from '#lib/testing/app.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { giveKeyring, seemingEnvelope } from '#lib/testing/keyrings.ts'
-import { type Issued, issuedAgent, type Person, passwordEntered, signedIn } from '#lib/testing/people.ts'
+import { furtherToken, type Issued, issuedAgent, type Person, passwordEntered, signedIn } from '#lib/testing/people.ts'
 import { maxInHour, maxInsurances, maxOnDemand } from './rules.ts'
 
 const hour = 3_600_000
@@ -218,6 +218,29 @@ describe('an on-demand snapshot', () => {
     expect(await rowOf(id)).toBeNull()
   })
 
+  test('is downloaded with no link whose token was revoked or whose session has ended', async () => {
+    const owner = await signedIn(app)
+    const { cookie, accountId } = owner
+    const agent = await keyed(owner)
+    const id = await made(agent)
+    const pathOf = async (by: TestRequest) => {
+      const response = await ask('POST', at(agent.id, `/snapshots/${id}/link`), by)
+      expect(response.status, response.text).toBe(201)
+      return new URL(response.json.data.url).pathname
+    }
+    const further = await furtherToken(app, agent.id, ['read', 'write'])
+    const paths = [await pathOf(agent), await pathOf(further), await pathOf({ cookie })]
+    const statuses = () => Promise.all(paths.map(async (path) => (await ask('GET', path, {})).status))
+    expect(await statuses()).toEqual([200, 200, 200])
+    await app.db.prisma.session.updateMany({ where: { accountId }, data: { revokedAt: app.clock.now() } })
+    expect(await statuses()).toEqual([200, 200, 404])
+    expect((await ask('DELETE', `/v1/auth/tokens/${further.tokenId}`, agent)).status).toBe(204)
+    expect(await statuses()).toEqual([200, 404, 404])
+    // Links of earlier versions do not name what created them.
+    await app.db.prisma.snapshotLink.updateMany({ where: { snapshotId: id }, data: { tokenId: null, sessionId: null } })
+    expect(await statuses()).toEqual([200, 200, 200])
+  })
+
   test('becomes unreachable when its key cannot be destroyed, and the key is deleted before the object', async () => {
     const agent = await keyed()
     const id = await made(agent)
@@ -268,10 +291,12 @@ describe('a hostile caller', () => {
   const revoke = (agent: Issued) =>
     app.db.query(undefined, 'UPDATE tokens SET revoked_at = $2 WHERE agent_id = $1', [agent.id, app.clock.now()])
 
-  test('gets nothing with a revoked token, while a link works until its snapshot expires', async () => {
+  test('gets nothing with a revoked token or its links, while a link of the owner works until the snapshot is deleted', async () => {
     const agent = await keyed()
     const id = await made(agent)
     const path = await linked(agent, id)
+    const ofOwner = await ask('POST', at(agent.id, `/snapshots/${id}/link`), { cookie: person.cookie })
+    const { pathname } = new URL(ofOwner.json.data.url)
     await revoke(agent)
     for (const response of [
       await order(agent),
@@ -282,9 +307,10 @@ describe('a hostile caller', () => {
       await ask('DELETE', at(agent.id, `/snapshots/${id}`), { token: agent.token }),
     ])
       expect(response.status, response.text).toBe(401)
-    expect((await ask('GET', path, {})).status).toBe(200)
+    const statuses = async () => [(await ask('GET', path, {})).status, (await ask('GET', pathname, {})).status]
+    expect(await statuses()).toEqual([404, 200])
     await ask('DELETE', at(agent.id, `/snapshots/${id}`), { cookie: person.cookie })
-    expect((await ask('GET', path, {})).status).toBe(404)
+    expect(await statuses()).toEqual([404, 404])
   })
 
   test('cannot exceed the hourly limit by deleting snapshots', async () => {

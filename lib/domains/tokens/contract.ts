@@ -71,7 +71,7 @@ const NewToken = z
     api_key: z
       .string()
       .optional()
-      .meta({ description: 'Shown only once; it cannot be read again. Absent from a repetition by Idempotency-Key' }),
+      .meta({ description: 'Shown only once. Absent from a repetition by Idempotency-Key' }),
   })
   .meta({ id: 'NewToken' })
 const issued = z.strictObject({ data: NewToken, message: z.string() })

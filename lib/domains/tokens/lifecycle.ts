@@ -65,6 +65,16 @@ function refuseEscalation(
     )
   const may = grantable(ctx.actor)
   const beyond = wanted.scopes.find((scope) => !may.includes(scope))
+  if (
+    !beyond &&
+    ctx.actor.kind === 'person' &&
+    !ctx.actor.can('tokens:write') &&
+    wanted.scopes.some((scope) => scope !== 'read')
+  )
+    throw new Problem(
+      'forbidden',
+      'Your role may only read, so it can grant only the scope "read". No token was created.',
+    )
   if (beyond)
     throw ctx.actor.kind === 'agent'
       ? new Problem(
@@ -338,10 +348,29 @@ async function successorOf({ tx, now }: MutationContext, { id, limitKey, revoked
   })
 }
 
+/**
+ * A token revokes itself and what was created with it. A leaked token must not end better ones for good, so other tokens of its agent need its
+ * scope `write` and all scopes that they have.
+ */
+async function refuseWeaker(
+  { tx, actor }: MutationContext,
+  { id, scopes }: { id: string; scopes: readonly string[] },
+): Promise<void> {
+  if (actor.kind !== 'agent' || actor.isAdmin || actor.tokenId === id) return
+  const own: readonly string[] = actor.scopes
+  if (own.includes('admin') || (own.includes('write') && scopes.every((scope) => own.includes(scope)))) return
+  if (actor.tokenId !== undefined && (await descendsFrom(tx, id, actor.tokenId))) return
+  throw new Problem(
+    'scope_too_small',
+    'A token revokes itself and the tokens that were created with it. Another token of its agent is revoked by a token with "write" and all scopes of that token, by the owner, or by an admin. Nothing was changed.',
+  )
+}
+
 /** Revokes the token and the active tokens that were created with it, directly or through others. */
 async function revoke(deps: TokenPorts, ctx: MutationContext, where: { id: string } | { prefix: string }) {
   const { tx, now, actor, ip } = ctx
   const { agent, token } = await managedToken(ctx, where)
+  await refuseWeaker(ctx, token)
   const family = await lockFamilies(tx, [token.id], now)
   const { count } = await tx.token.updateMany({
     where: { id: token.id, revokedAt: null },

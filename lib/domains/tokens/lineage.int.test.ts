@@ -128,11 +128,11 @@ describe('revoking a token', () => {
     expect(again.data).toEqual({ ...notified.data, revoked_descendants: 0 })
   })
 
-  test('revokes its descendants when an admin, the token itself or one of the descendants requests it', async () => {
+  test('revokes its descendants when an admin, the token itself or a descendant with its scopes requests it', async () => {
     for (const ask of [
       () => ({ cookie: admin.cookie }),
       ({ agent }: { agent: Issued }) => ({ token: agent.token }),
-      ({ third }: { third: Made }) => ({ token: third.token }),
+      ({ second }: { second: Made }) => ({ token: second.token }),
     ]) {
       const made = await chain()
       expect((await revoke(made.agent.tokenId, ask(made))).status).toBe(204)

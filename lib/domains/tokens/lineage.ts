@@ -70,6 +70,17 @@ export async function lockFamilies(tx: Transaction, roots: readonly string[], no
   }
 }
 
+/** Who revokes tokens, and when. */
+interface Revocation {
+  now: Date
+  actorId: string
+  ip: string
+}
+/** A revocation because the person who owns or created the tokens lost a role or the account. */
+interface OwnerRevocation extends Revocation {
+  reason: 'owner_role' | 'owner_closed'
+}
+
 /** Audit entries are inserted in groups of this size. */
 const groupSize = 500
 
@@ -81,7 +92,7 @@ export async function revokeDescendants(
   tx: Transaction,
   auditWithin: PipelinePorts['auditWithin'],
   family: readonly FamilyMember[],
-  { now, actorId, ip }: { now: Date; actorId: string; ip: string },
+  { now, actorId, ip }: Revocation,
 ): Promise<FamilyMember[]> {
   const revoked = family.filter(({ id, root, isActive }) => id !== root && isActive)
   if (revoked.length === 0) return []
@@ -102,18 +113,12 @@ export async function revokeDescendants(
   return revoked
 }
 
-interface Revocation {
-  now: Date
-  actorId: string
-  ip: string
-}
-
 /** Revokes the active tokens among these, with an audit entry each, and those created with them. Returns how many. */
 async function revokeAll(
   tx: Transaction,
   auditWithin: PipelinePorts['auditWithin'],
   ids: readonly string[],
-  { reason, now, actorId, ip }: Revocation & { reason: 'owner_role' | 'owner_closed' },
+  { reason, now, actorId, ip }: OwnerRevocation,
 ): Promise<number> {
   const family = await lockFamilies(tx, ids, now)
   const revoked = await tx.token.updateManyAndReturn({
@@ -144,7 +149,7 @@ export async function revokeAdminTokens(
   tx: Transaction,
   auditWithin: PipelinePorts['auditWithin'],
   { accountId, agents }: { accountId: string; agents: readonly string[] },
-  revocation: Revocation & { reason: 'owner_role' | 'owner_closed' },
+  revocation: OwnerRevocation,
 ): Promise<number> {
   const { now } = revocation
   const made = () => adminTokensMadeBy(tx, { actor: `user:${accountId}`, now })

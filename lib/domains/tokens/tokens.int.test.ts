@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createApp } from '#lib/app.ts'
 import { shownOnce } from '#lib/client/shown-once.ts'
 import { type TestApp, type TestRequest, testApp } from '#lib/testing/app.ts'
-import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
+import { furtherToken, type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 import { createToken, listTokens, readSelf, revokeByPrefix, rotateToken } from './contract.ts'
 import { makeKey } from './keys.ts'
 import type { TierName } from './rules.ts'
@@ -183,6 +183,30 @@ describe('a token', () => {
       401,
     )
     expect((await me(makeKey())).status).toBe(401)
+  })
+})
+
+describe('revoking with a weaker token', () => {
+  test('ends only the token itself and those that it created, unless it can write and has all scopes of the other', async () => {
+    const agent = await issuedAgent(app, ['read', 'write', 'privacy'])
+    const [reader, writer, other] = await Promise.all([
+      furtherToken(app, agent.id, ['read']),
+      furtherToken(app, agent.id, ['read', 'write']),
+      furtherToken(app, agent.id, ['read']),
+    ])
+    const made = await created({ token: reader.token, body: { scopes: ['read'] } })
+    const status = async (id: string, { token }: { token: string }) => (await revoke(id, { token })).status
+    for (const { tokenId } of [agent, writer, other]) expect(await status(tokenId, reader)).toBe(403)
+    const prefix = String((await tokenRow(other.tokenId))?.prefix)
+    const byPrefix = await app.fetch('POST', '/v1/auth/revoke', { token: reader.token, body: { key_prefix: prefix } })
+    expect([byPrefix.status, byPrefix.json.code]).toEqual([403, 'scope_too_small'])
+    expect(await status(agent.tokenId, writer)).toBe(403)
+    expect(await active(agent.id)).toBe(5)
+    expect(await status(made.id, reader)).toBe(204)
+    expect(await status(other.tokenId, writer)).toBe(204)
+    expect(await status(reader.tokenId, reader)).toBe(204)
+    expect(await status(writer.tokenId, agent)).toBe(204)
+    expect(await active(agent.id)).toBe(1)
   })
 })
 
@@ -653,8 +677,7 @@ describe('429 responses', () => {
   /** An agent that may read twice a minute. */
   const slowAgent = async () => {
     const agent = await issuedAgent(app, ['read'], { tier: 'enterprise' })
-    const limits = { token: admin.token, body: { limits: { reads_per_minute: 2 } } }
-    expect((await app.fetch('PATCH', `/v1/agents/${agent.id}`, limits)).status).toBe(200)
+    await app.db.prisma.agent.update({ where: { id: agent.id }, data: { readsPerMinute: 2 } })
     return agent
   }
 

@@ -79,6 +79,7 @@ function inProcess(
         url: `${operation.path}${search.size > 0 ? `?${search}` : ''}`,
         headers,
         body: body === undefined ? null : pieces(Buffer.from(JSON.stringify(body))),
+        hasArrived: () => true,
       },
       { params: Object.fromEntries(textsOf(params)), address },
     )

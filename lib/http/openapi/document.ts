@@ -66,14 +66,14 @@ const shortNames: Partial<Record<ProblemCode, string>> = {
   malformed_json: 'Json',
   step_up_required: 'StepUp',
 }
-const pascalCode = (code: ProblemCode): string =>
-  code.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())
+const pascalCase = (name: string): string =>
+  name.replace(/(?:^|[-_])([a-z])/gi, (_, letter: string) => letter.toUpperCase())
 function nameOfCodes(codes: readonly ProblemCode[]): string {
   const name = named.find(([, own]) => isSame(codes, own))?.[0]
   if (name !== undefined) return name
   const [only, ...others] = codes
-  if (only !== undefined && others.length === 0) return pascalCode(only)
-  return codes.flatMap((code) => (implied.has(code) ? [] : [shortNames[code] ?? pascalCode(code)])).join('Or')
+  if (only !== undefined && others.length === 0) return pascalCase(only)
+  return codes.flatMap((code) => (implied.has(code) ? [] : [shortNames[code] ?? pascalCase(code)])).join('Or')
 }
 
 const reference = (kind: 'headers' | 'responses', name: string) => ({ $ref: `#/components/${kind}/${name}` })
@@ -148,6 +148,10 @@ const problemSchema: OpenApiSchema = {
     detail: text,
     code: { ...text, enum: order },
     instance: { ...text, description: 'The id of the request' },
+    same: {
+      type: 'boolean',
+      description: 'Of `id_in_use`: whether a message with this role and text is, or was, stored under this id',
+    },
     issues: {
       type: 'array',
       description: 'Validation errors with their locations',
@@ -170,8 +174,6 @@ interface OpenApiParameter extends OpenApiSchema {
   name: string
   in: 'path' | 'query' | 'header'
 }
-const pascal = (name: string): string =>
-  name.replace(/(?:^|[-_])([a-z])/gi, (_, letter: string) => letter.toUpperCase())
 
 /**
  * Shares parameters that several operations have in common. If two have the same name but differ otherwise, they get numbers, in the
@@ -184,7 +186,7 @@ function sharedParameters(all: readonly OpenApiParameter[]) {
   for (const text of [...byText.keys()].sort()) {
     const [first, ...others] = byText.get(text) ?? []
     if (!first || others.length + 1 < leastUses) continue
-    const name = pascal(first.name)
+    const name = pascalCase(first.name)
     const taken = Object.keys(shared).filter((one) => one.replace(/\d{1,4}$/, '') === name).length
     const own = taken === 0 ? name : `${name}${taken + 1}`
     shared[own] = first

@@ -60,6 +60,10 @@ export interface CacheStore {
   names(isWanted: (name: string) => boolean): Promise<string[]>
   /** Deletes these entries, also from the index. Returns how many existed. */
   drop(names: readonly string[]): Promise<number>
+  /** A hash of everything that an entry contains; undefined if it does not exist. */
+  contentHash(name: string): Promise<string | undefined>
+  /** Deletes an entry, unless its content no longer has this hash. Returns whether it was deleted. */
+  dropUnchanged(name: string, hash: string): Promise<boolean>
   /** Deletes the index entries of these ids. */
   forget(about: readonly string[]): Promise<void>
   /**

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { type CacheStore, checkedTtl, ownPrefix } from './cache.ts'
 import { matcherOf, searchStringsOf } from './search-strings.ts'
 
@@ -94,6 +95,11 @@ function memoryEntries(bounds: MemoryBounds) {
 
 const usual: MemoryBounds = { entries: 10_000, bytes: 64 * 1024 * 1024 }
 
+const hashOf = ({ value, about }: MemoryEntry): string =>
+  createHash('sha256')
+    .update(JSON.stringify([value, about]))
+    .digest('base64url')
+
 /** A cache in this process only: other processes can neither see nor erase its entries. */
 export function memoryCache(bounds: MemoryBounds = usual): CacheStore {
   const entries = memoryEntries(bounds)
@@ -115,6 +121,14 @@ export function memoryCache(bounds: MemoryBounds = usual): CacheStore {
     async drop(names) {
       entries.expire()
       return names.filter(entries.remove).length
+    },
+    async contentHash(name) {
+      const entry = entries.all().get(name)
+      return entry && hashOf(entry)
+    },
+    async dropUnchanged(name, hash) {
+      const entry = entries.all().get(name)
+      return entry !== undefined && hashOf(entry) === hash && entries.remove(name)
     },
     async forget(about) {
       for (const id of about) entries.forgetIndexOf(id)

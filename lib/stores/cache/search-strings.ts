@@ -42,7 +42,7 @@ const piecesOf = (strings: readonly string[]): SearchStrings => searchStringsOf(
 /** A search for many strings in many texts; ten thousand strings cost about as much as a few. Empty strings are ignored. */
 export function searchStringsOf(strings: readonly string[], { asWords } = { asWords: true }): SearchStrings {
   const wanted = [...new Set(strings)].filter((one) => one !== '')
-  const longest = Math.max(0, ...wanted.map((one) => one.length))
+  const longest = wanted.reduce((most, { length }) => Math.max(most, length), 0)
   const isEmpty = wanted.length === 0
   const single = wanted.length <= few ? wanted : wanted.filter((one) => one.length < head)
   const grouped = new Map<string, Map<number, Set<string>>>()

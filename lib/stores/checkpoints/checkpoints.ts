@@ -9,7 +9,7 @@ export type { Memory, MemoryChange, MemoryCursor }
 /** Finds words of the erased texts in other texts: six in a row, or 24 characters in scripts without spaces. */
 export interface TextSearch {
   runsIn(text: string): readonly ErasedRunMatch[]
-  /** Whether a run is only a name. A name is cut alone; what was derived later from the text with it is not. */
+  /** Whether a sequence of words is only a name. Then only the name is removed, and not the text that was derived later. */
   isName?(run: number): boolean
   /** The same search with further erased texts: the wording in a thread may differ from ours. */
   including(texts: readonly string[]): TextSearch
@@ -98,6 +98,8 @@ export interface Rewritten {
 interface ReadRow {
   thread: string
   texts: string[]
+  /** Some of its values cannot be read. */
+  isUnread: boolean
   /** From the id of its checkpoint, or of the first checkpoint that uses its version, if that id contains a time. */
   writtenAt(): Promise<Date | undefined>
   /** When the last checkpoint of its thread was written. */
@@ -145,12 +147,13 @@ export interface CheckpointStore {
   rewrite(thread: string, wanted: ThreadSearchTerms, tx: Transaction): Promise<Rewritten>
   /** Deletes the items of the long-term store that one of the searches finds, with their vectors. Returns how many. */
   forget(wanted: readonly Remembered[], tx: Transaction): Promise<number>
-  /** A page of items of the long-term stores of any owner, in the order of their keys. */
+  /** A page of items of the long-term stores of any owner, also of those that can only be read, in the order of their keys. */
   memoryPage(after: MemoryCursor | undefined, tx?: Transaction): Promise<MemoryPage>
   /** Changes and deletes those items that nobody has changed since they were read. Returns the changes that were made. */
   changeMemories(changes: readonly MemoryChange[], tx: Transaction): Promise<MemoryChange[]>
-  /** A page of the rows of all threads of any owner, and of the long-term stores, in the order of their keys: for a complete reading. */
-  readPage(after: string | null): Promise<CheckpointPage>
+  /** A page of the rows of all threads of any owner, and of the long-term stores, in the order of their keys: for a complete reading. `until`:
+   * the cursor of a later page, where it ends. */
+  readPage(after: string | null, until?: string): Promise<CheckpointPage>
   /** Deletes the whole thread. Returns how many rows were deleted. */
   drop(thread: string, tx: Transaction): Promise<number>
   /**

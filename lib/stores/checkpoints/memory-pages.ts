@@ -1,3 +1,4 @@
+import { unusableStore } from '#lib/kernel/store-refusal.ts'
 import { type CheckpointQuery, type CheckpointSchema, has, qualifiedTable, statementName } from './rows.ts'
 
 /** An item of a long-term store. */
@@ -12,9 +13,16 @@ export interface Memory {
   indexed: string
   /** When it was last changed; undefined if the table does not record it. */
   writtenAt?: Date | undefined
+  /** It cannot be changed or deleted. */
+  isReadOnly?: boolean
 }
 /** The key of the last item that was read. */
-export type MemoryCursor = Pick<Memory, 'schema' | 'namespace' | 'key'>
+export interface MemoryCursor extends Pick<Memory, 'schema' | 'namespace' | 'key'> {
+  /** The schemas that were read completely. */
+  done?: readonly string[] | undefined
+  /** All schemas that were found since the first page. */
+  known?: readonly string[] | undefined
+}
 export interface MemoryPage {
   memories: Memory[]
   next: MemoryCursor | undefined
@@ -46,17 +54,19 @@ async function pageOf(
   ask: CheckpointQuery,
   shape: CheckpointSchema,
   after: Omit<MemoryCursor, 'schema'> | undefined,
+  until: Omit<MemoryCursor, 'schema'> | undefined,
 ): Promise<{ memories: Memory[]; last: Omit<MemoryCursor, 'schema'> | undefined }> {
   const column = namespaceColumn(shape)
   const written = has(shape, 'store', 'updated_at') ? 'extract(epoch FROM s.updated_at)::float8 * 1000' : 'NULL::float8'
-  const from = after ? `WHERE (s."${column}", s.key) > ($1, $2)` : 'WHERE $1 = $2'
+  const key = `(s."${column}", s.key)`
+  const from = `WHERE ${after ? `${key} > ($1, $2)` : '$1 = $2'}${until ? ` AND ${key} <= ($3, $4)` : ''}`
   const text = `WITH page AS MATERIALIZED (SELECT * FROM (
       SELECT s."${column}" AS namespace, s.key, s.value::text AS value, ${indexedSql(shape)} AS indexed, ${written} AS written,
         sum(pg_column_size(s.value)) OVER (ORDER BY s."${column}", s.key) - pg_column_size(s.value) AS before
       FROM ${qualifiedTable(shape, 'store')} s ${from} ORDER BY s."${column}", s.key LIMIT ${rowsAtOnce}) AS sized WHERE before < ${bytesAtOnce})
     SELECT namespace, key, value, indexed, written FROM page
     UNION ALL (SELECT namespace, key, NULL, NULL, NULL FROM page ORDER BY namespace DESC, key DESC LIMIT 1)`
-  const values = after ? [after.namespace, after.key] : ['', '']
+  const values = [after?.namespace ?? '', after?.key ?? '', ...(until ? [until.namespace, until.key] : [])]
   const rows = await ask<{
     namespace: string
     key: string
@@ -77,6 +87,7 @@ async function pageOf(
               value,
               indexed: indexed ?? '',
               writtenAt: written === null ? undefined : new Date(written),
+              ...(shape.isReadOnly && { isReadOnly: true }),
             },
           ],
     ),
@@ -84,20 +95,44 @@ async function pageOf(
   }
 }
 
-/** The next page over all long-term stores. */
+const presentSql = `SELECT count(*)::int AS count FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+  WHERE n.nspname = ANY($1::text[]) AND c.relname = 'store' AND c.relkind IN ('r', 'p')`
+/** A store that lost its rights or tables during a search was not read, unless it no longer exists. @throws `unavailable` */
+async function requireReadable(ask: CheckpointQuery, schemas: readonly string[]): Promise<void> {
+  if (schemas.length === 0) return
+  const [row] = await ask<{ count: number }>(statementName(presentSql), presentSql, [schemas])
+  if (row?.count === 0) return
+  throw unusableStore('access_denied', {
+    detail:
+      'A long-term store of LangGraph that was found before cannot be read any more. Nothing was changed. Restore its tables and the rights to read and delete in it.',
+  })
+}
+
+/**
+ * The next page over all long-term stores. `until`: the last item of the range. Schemas may be added, renamed or dropped between pages, so the
+ * cursor names those that were read: a new one is read before the end, and only one that no longer exists is left out.
+ */
 export async function memoryPage(
   ask: CheckpointQuery,
   shapes: readonly CheckpointSchema[],
   after: MemoryCursor | undefined,
+  until?: MemoryCursor,
 ): Promise<MemoryPage> {
   const stores = shapes.filter((shape) => has(shape, 'store'))
-  let at = after ? stores.findIndex(({ schema }) => schema === after.schema) : 0
-  let cursor: Omit<MemoryCursor, 'schema'> | undefined = after
-  for (; at >= 0 && at < stores.length; at++, cursor = undefined) {
-    const shape = stores[at]
-    if (!shape) break
-    const { memories, last } = await pageOf(ask, shape, cursor)
-    if (last) return { memories, next: { schema: shape.schema, namespace: last.namespace, key: last.key } }
+  const present = stores.map(({ schema }) => schema)
+  const known = new Set([...(after?.known ?? (after ? [after.schema] : [])), ...present])
+  await requireReadable(ask, [...known.difference(new Set(present))])
+  // A cursor of a former version names no schemas: those before its own were read.
+  const done = new Set(after?.done ?? present.slice(0, Math.max(0, present.indexOf(after?.schema ?? ''))))
+  const rest = stores.filter(({ schema }) => !done.has(schema))
+  const isBegun = ({ schema }: CheckpointSchema): boolean => schema === after?.schema
+  for (const shape of [...rest.filter(isBegun), ...rest.filter((one) => !isBegun(one))]) {
+    const { schema } = shape
+    const isLast = schema === until?.schema
+    const { memories, last } = await pageOf(ask, shape, isBegun(shape) ? after : undefined, isLast ? until : undefined)
+    if (last) return { memories, next: { schema, ...last, done: [...done], known: [...known] } }
+    if (isLast) break
+    done.add(schema)
   }
   return { memories: [], next: undefined }
 }

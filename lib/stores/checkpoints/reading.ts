@@ -35,7 +35,17 @@ const maxRead = 32 * 1024 * 1024
 
 const Cursor = z.union([
   z.strictObject({ table: z.enum(threadTables), after: z.array(z.string()).nullable() }),
-  z.strictObject({ memory: z.strictObject({ schema: z.string(), namespace: z.string(), key: z.string() }).nullable() }),
+  z.strictObject({
+    memory: z
+      .strictObject({
+        schema: z.string(),
+        namespace: z.string(),
+        key: z.string(),
+        done: z.array(z.string()).optional(),
+        known: z.array(z.string()).optional(),
+      })
+      .nullable(),
+  }),
 ])
 
 type StoredRow = Record<string, unknown> & {
@@ -49,13 +59,26 @@ type StoredRow = Record<string, unknown> & {
   metadata: string | null
 }
 
-/** `isOfThreads`: only rows of the threads in the last parameter. */
-function pageSql(shape: CheckpointSchema, table: ThreadTable, isFirst: boolean, isOfThreads = false): string {
+/** The parameters: the key of the row before the page, the key of the last row of the range, and threads. */
+interface PageBounds {
+  isFirst: boolean
+  isBounded?: boolean
+  isOfThreads?: boolean
+}
+function pageSql(
+  shape: CheckpointSchema,
+  table: ThreadTable,
+  { isFirst, isBounded = false, isOfThreads = false }: PageBounds,
+): string {
   const key = keys[table].map((column) => `t."${column}"`)
   const types = keys[table].map((column) => (column === 'idx' ? '::int' : '::text'))
+  let given = 0
+  const compared = (operator: string) =>
+    `(${key.join(', ')}) ${operator} (${types.map((type) => `$${++given}${type}`).join(', ')})`
   const conditions = [
-    ...(isFirst ? [] : [`(${key.join(', ')}) > (${types.map((type, n) => `$${n + 1}${type}`).join(', ')})`]),
-    ...(isOfThreads ? [`t.thread_id = ANY($${isFirst ? 1 : key.length + 1}::text[])`] : []),
+    ...(isFirst ? [] : [compared('>')]),
+    ...(isBounded ? [compared('<=')] : []),
+    ...(isOfThreads ? [`t.thread_id = ANY($${++given}::text[])`] : []),
   ]
   const from = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`
   const isState = table === 'checkpoints'
@@ -134,21 +157,24 @@ async function threadPage(
   shape: CheckpointSchema,
   table: ThreadTable,
   after: readonly string[] | null,
+  until: readonly string[] | null,
 ): Promise<CheckpointPage> {
-  const text = pageSql(shape, table, after === null)
-  const stored = await ask<StoredRow>(statementName(text), text, after ?? [])
+  const text = pageSql(shape, table, { isFirst: after === null, isBounded: until !== null })
+  const stored = await ask<StoredRow>(statementName(text), text, [...(after ?? []), ...(until ?? [])])
   const page: CheckpointPage = { rows: [], memories: [], unread: {}, next: null }
   for (const row of stored) {
     const { texts, unread } = textsOf(row)
     page.rows.push({
       thread: row.thread,
       texts,
+      isUnread: unread !== undefined,
       writtenAt: () => timeOf(ask, shape, table, row.key),
       lastWrittenAt: () => lastTimeOf(ask, shape, row.thread),
     })
     if (unread) page.unread[unread] = (page.unread[unread] ?? 0) + 1
   }
   const last = stored.at(-1)
+  if (!last && until !== null) return page
   const nextTable = threadTables[threadTables.indexOf(table) + 1]
   const next = last
     ? { table, after: last.key }
@@ -162,20 +188,31 @@ async function storePage(
   ask: CheckpointQuery,
   stores: readonly CheckpointSchema[],
   after: MemoryCursor | null,
+  until: MemoryCursor | null,
 ): Promise<CheckpointPage> {
-  const { memories, next } = await memoryPage(ask, stores, after ?? undefined)
+  const { memories, next } = await memoryPage(ask, stores, after ?? undefined, until ?? undefined)
   return { rows: [], memories, unread: {}, next: next ? JSON.stringify({ memory: next }) : null }
 }
 
-/** A page of all rows: the tables of threads in the order of their keys, then the long-term stores. */
+/** A page of all rows: the tables of threads in the order of their keys, then the long-term stores. `until`: the cursor where it ends. */
 export function readPage(
   ask: CheckpointQuery,
   shape: CheckpointSchema,
   stores: readonly CheckpointSchema[],
   after: string | null,
+  until?: string,
 ): Promise<CheckpointPage> {
   const at = after === null ? { table: threadTables[0], after: null } : Cursor.parse(JSON.parse(after))
-  return 'table' in at ? threadPage(ask, shape, at.table, at.after) : storePage(ask, stores, at.memory)
+  const end = until === undefined ? undefined : Cursor.parse(JSON.parse(until))
+  if ('table' in at)
+    return threadPage(
+      ask,
+      shape,
+      at.table,
+      at.after,
+      end && 'table' in end && end.table === at.table ? end.after : null,
+    )
+  return storePage(ask, stores, at.memory, end && 'memory' in end ? end.memory : null)
 }
 
 /** Both libraries give checkpoints ids that begin with their time: UUIDs of version 6. Returns an id before all ids of later checkpoints. */
@@ -212,7 +249,7 @@ export async function readThreads(
   let bytes = 0
   for (const table of threadTables)
     for (let after: readonly string[] | null = null; ; ) {
-      const text = pageSql(shape, table, after === null, true)
+      const text = pageSql(shape, table, { isFirst: after === null, isOfThreads: true })
       const rows: StoredRow[] = await ask<StoredRow>(statementName(text), text, [...(after ?? []), threads])
       for (const row of rows) {
         bytes += row.size

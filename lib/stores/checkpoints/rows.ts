@@ -24,6 +24,8 @@ export interface TableColumn {
 export interface CheckpointSchema {
   schema: string
   columns: ReadonlyMap<string, readonly TableColumn[]>
+  /** Nothing can be deleted from its long-term store. */
+  isReadOnly?: boolean
 }
 export const has = (shape: CheckpointSchema, table: string, column?: string): boolean =>
   shape.columns.get(table)?.some((one) => column === undefined || one.column === column) ?? false
@@ -52,24 +54,32 @@ export async function shapeOf(ask: CheckpointQuery, schema: string): Promise<Che
   return { schema, columns }
 }
 
-const storesSql = `SELECT n.nspname AS schema, c.relname AS table, a.attname AS column, format_type(a.atttypid, NULL) AS type
+const storesSql = `SELECT n.nspname AS schema, c.relname AS table, a.attname AS column, format_type(a.atttypid, NULL) AS type,
+    has_table_privilege(c.oid, 'DELETE') AS may
   FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid
   WHERE n.nspname <> $1 AND c.relname = ANY($2::text[]) AND c.relkind IN ('r', 'p') AND a.attnum > 0 AND NOT a.attisdropped
-    AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT') AND has_table_privilege(c.oid, 'DELETE')
+    AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')
+    AND ($3 OR has_table_privilege(c.oid, 'DELETE'))
     AND EXISTS (SELECT FROM pg_class m WHERE m.relnamespace = n.oid AND m.relname = 'store_migrations')
   ORDER BY n.nspname, a.attnum`
 /**
  * LangGraph's long-term stores in other schemas of the same database. The Python and JavaScript libraries use different columns, so a
- * schema has the store of one of them.
+ * schema has the store of one of them. `isOnlyRead`: also those in which nothing can be deleted.
  */
-export async function otherStores(ask: CheckpointQuery, schema: string): Promise<CheckpointSchema[]> {
-  const rows = await ask<TableColumn & { schema: string }>(statementName(storesSql), storesSql, [
+export async function otherStores(
+  ask: CheckpointQuery,
+  schema: string,
+  isOnlyRead = false,
+): Promise<CheckpointSchema[]> {
+  const rows = await ask<TableColumn & { schema: string; may: boolean }>(statementName(storesSql), storesSql, [
     schema,
     [...memoryTables],
+    isOnlyRead,
   ])
   const shapes: CheckpointSchema[] = []
   for (const [name, columns] of Map.groupBy(rows, (row) => row.schema)) {
-    const shape = { schema: name, columns: Map.groupBy(columns, ({ table }) => table) }
+    const isReadOnly = columns.some(({ table, may }) => table === 'store' && !may)
+    const shape = { schema: name, columns: Map.groupBy(columns, ({ table }) => table), isReadOnly }
     const isKeyed = has(shape, 'store', 'prefix') || has(shape, 'store', 'namespace_path')
     if (isKeyed && has(shape, 'store', 'key') && has(shape, 'store', 'value')) shapes.push(shape)
   }

@@ -208,6 +208,13 @@ export interface GraphOutcome {
   mentions: NameLocation[]
   told: GraphChange['told']
 }
+/** What Graphiti and this installation write themselves: generated ids, and the labels and types of Graphiti. */
+const known =
+  /^([a-z]{2,8}_[0-9A-Za-z]{22}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|Episodic|Entity|Community|Saga|RELATES_TO|MENTIONS|HAS_MEMBER|HAS_EPISODE|NEXT_EPISODE)$/
+/** Of the identifiers of a record, those that an application may have chosen. */
+export const identifiersOf = (all: readonly (string | null | undefined)[]): string[] => [
+  ...new Set(all.flatMap((one) => (one && !known.test(one) ? [one] : []))),
+]
 /** Records of a graph with their texts. `id`: the store's internal id. */
 export interface GraphPage {
   elements: {
@@ -215,6 +222,8 @@ export interface GraphPage {
     kind: 'node' | 'link'
     group: string | null
     texts: GraphText[]
+    /** The identifiers that an application chose: group, uuid, labels, type. */
+    identifiers: string[]
     /** Its `created_at`, if it has one. */
     writtenAt: Date | undefined
   }[]
@@ -274,8 +283,9 @@ export interface GraphStore {
     mayMatter?: (text: string) => boolean,
     since?: Date,
   ): Promise<AsyncIterable<GraphText[]>>
-  /** A page of all nodes and relationships, of whichever group, also of records without a group: for a complete reading. */
-  page(after: string | null, tx: Transaction): Promise<GraphPage>
+  /** A page of all nodes and relationships, of whichever group, also of records without a group: for a complete reading. `until`: the
+   * cursor of a later page, where it ends. */
+  page(after: string | null, tx: Transaction, until?: string): Promise<GraphPage>
   /**
    * Replaces texts of records without a group for which `cut` returns another text. Returns how many records changed. Embeddings of a changed
    * record are removed.

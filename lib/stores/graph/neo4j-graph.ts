@@ -433,7 +433,7 @@ export function neo4jGraph(url: string): GraphStore {
         ),
       ),
     texts: async (group, _tx, mayMatter = () => true, since) => neo4jAllTexts(each, group, mayMatter, since),
-    page: (after) => neo4jReadPage(each, after),
+    page: (after, _tx, until) => neo4jReadPage(each, after, until),
     cutUngrouped: (kind, ids, cut) => connection.write((ask) => neo4jCutUngrouped(ask, kind, ids, cut)),
     textsWith: (group, phrases) =>
       withWords((words) => reading((ask) => neo4jTextsWithPhrases(ask, group, phrases, words))),

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { GraphPage } from './graph.ts'
+import { type GraphPage, identifiersOf } from './graph.ts'
 import type { CypherQuery } from './neo4j-connection.ts'
 import { pairsOf, textsOfRecord } from './neo4j-texts.ts'
 import { lock } from './neo4j-values.ts'
@@ -36,24 +36,27 @@ const page = {
       toStringOrNull(r.uuid) AS uuid, [] AS labels, type(r) AS type, toStringOrNull(r.created_at) AS written, ${pairsOf('r')}`,
 }
 
-/** A page of all nodes, then of all relationships, of whichever group. */
-export async function neo4jReadPage(ask: CypherQuery, after: string | null): Promise<GraphPage> {
+/** A page of all nodes, then of all relationships, of whichever group. It is the same range of internal ids when it is read again. */
+export async function neo4jReadPage(ask: CypherQuery, after: string | null, until?: string): Promise<GraphPage> {
   const lastId = async (of: 'n' | 'r') => Most.parse(await ask(max[of]))[0].most ?? -1
   const at = after === null ? { of: 'n' as const, from: 0, until: await lastId('n') } : Cursor.parse(JSON.parse(after))
   const to = Math.min(at.from + idsAtOnce - 1, at.until)
   const rows = to < at.from ? [] : z.array(GraphRecord).parse(await ask(page[at.of], { from: at.from, to }))
   const next =
-    to < at.until
-      ? { ...at, from: to + 1 }
-      : at.of === 'n'
-        ? { of: 'r' as const, from: 0, until: await lastId('r') }
-        : null
+    until !== undefined
+      ? null
+      : to < at.until
+        ? { ...at, from: to + 1 }
+        : at.of === 'n'
+          ? { of: 'r' as const, from: 0, until: await lastId('r') }
+          : null
   return {
     elements: rows.map(({ at: id, group, written, ...row }) => ({
       id,
       kind: row.type === undefined ? 'node' : 'link',
       group,
       texts: textsOfRecord({ at: id, ...row }),
+      identifiers: identifiersOf([group, row.uuid, ...row.labels, row.type]),
       writtenAt: timeOf(written),
     })),
     next: next && JSON.stringify(next),
@@ -79,7 +82,8 @@ export async function neo4jCutUngrouped(
   )) {
     const changes: Record<string, unknown> = {}
     for (const [key, value] of Object.entries(p)) {
-      if (key === lock || key.endsWith('_embedding')) continue
+      // Other records refer to a uuid.
+      if (key === lock || key === 'uuid' || key.endsWith('_embedding')) continue
       const isList = Array.isArray(value)
       const text = isList ? value.filter((one) => typeof one === 'string').join('\n') : value
       if (typeof text !== 'string') continue

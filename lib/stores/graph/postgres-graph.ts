@@ -321,7 +321,7 @@ export const postgresGraph = (db: Database): GraphStore => ({
       ),
     ),
   texts: async (group, tx, mayMatter = () => true, since) => postgresAllTexts(tx, group, mayMatter, since),
-  page: (after, tx) => postgresReadPage(tx, after),
+  page: (after, tx, until) => postgresReadPage(tx, after, until),
   // Every row has a group.
   cutUngrouped: async () => 0,
   textsWith: (group, phrases, tx) => postgresTextsWithPhrases(tx, group, phrases),

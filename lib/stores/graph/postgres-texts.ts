@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { queryWithin } from '#lib/stores/postgres/statement.ts'
-import { contextWindow, type GraphPage, type GraphText, type TextEdit } from './graph.ts'
+import { contextWindow, type GraphPage, type GraphText, identifiersOf, type TextEdit } from './graph.ts'
 import { graphTextsOf } from './graph-texts.ts'
 import { hasWords, textPlaces } from './postgres-names.ts'
 import { postgresFactsFrom, preferGraphIndexes } from './postgres-neighbourhood.ts'
@@ -289,31 +289,35 @@ export async function postgresEditTexts(tx: Transaction, group: string, edits: r
 
 const recordsPerPage = 500
 const PageCursor = z.strictObject({ place: z.number(), group: z.string(), uuid: z.string() })
-/** A page of all records of all groups, in the order of their keys. */
-export async function postgresReadPage(tx: Transaction, after: string | null): Promise<GraphPage> {
+/** A page of all records of all groups, in the order of their keys. `until`: the cursor where it ends. */
+export async function postgresReadPage(tx: Transaction, after: string | null, until?: string): Promise<GraphPage> {
   const at = after === null ? { place: 0, group: '', uuid: '' } : PageCursor.parse(JSON.parse(after))
+  const end = until === undefined ? undefined : PageCursor.parse(JSON.parse(until))
+  const isLast = end?.place === at.place
   const place = textPlaces[at.place]
   if (!place) return { elements: [], next: null }
-  const rows = await queryWithin<TextRow & { group: string; written: Date | null }>(
+  const rows = await queryWithin<TextRow & { group: string; written: Date | null; labels: string[] }>(
     tx,
-    `graph-page-${place.table}`,
-    `SELECT t.group_id AS group, t.created_at AS written, ${columnsOf(place)} FROM ${place.table} t WHERE (t.group_id, t.uuid) > ($1, $2)
+    `graph-page-${place.table}${isLast ? '-until' : ''}`,
+    `SELECT t.group_id AS group, t.created_at AS written, ${place.table === 'graph_entities' ? 't.labels' : "'{}'::text[]"} AS labels, ${columnsOf(place)} FROM ${place.table} t WHERE (t.group_id, t.uuid) > ($1, $2)
+       ${isLast ? 'AND (t.group_id, t.uuid) <= ($3, $4)' : ''}
      ORDER BY t.group_id, t.uuid LIMIT ${recordsPerPage}`,
-    [at.group, at.uuid],
+    [at.group, at.uuid, ...(isLast ? [end.group, end.uuid] : [])],
   )
   const last = rows.at(-1)
   const next =
     last && rows.length === recordsPerPage
       ? { place: at.place, group: last.group, uuid: last.uuid }
-      : at.place + 1 < textPlaces.length
+      : !isLast && at.place + 1 < textPlaces.length
         ? { place: at.place + 1, group: '', uuid: '' }
         : null
   return {
-    elements: rows.map(({ group, written, ...row }) => ({
+    elements: rows.map(({ group, written, labels, ...row }) => ({
       id: `${place.table}:${group}:${row.uuid}`,
       kind: 'node',
       group,
       texts: asTexts([row]),
+      identifiers: identifiersOf([group, row.uuid, ...labels]),
       writtenAt: written ?? undefined,
     })),
     next: next && JSON.stringify(next),

@@ -13,11 +13,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { endFormerKeys, sealLedger } from '#lib/platform/ledger-settling.ts'
 import { sampledRuns, sampleSeed } from '#lib/testing/sampling.ts'
 import { fileLedger, type LedgerRow } from './ledger.ts'
 import { adoptKeys, ledgerKeyOf } from './ledger-head.ts'
 import { isAlteration, ledgerFiles } from './ledger-scan.ts'
-import { endFormerKeys, sealLedger } from './ledger-seal.ts'
 
 let root: string
 beforeAll(() => {
@@ -227,7 +227,7 @@ async function attack(
       else writeFileSync(join(folder, made), content)
     }
   }
-  // Rows that follow each other, once more at the end, and a whole month under the name of another.
+  // Repeats consecutive rows at the end of their file, or copies the file of a month to the name of another month.
   if (kind === 'block') appendFileSync(path, `\n${lines.slice(Math.min(index, other)).join('\n')}\n`)
   if (kind === 'file') {
     const target = knowsFormat ? '2027-12.ledger' : (names[pick(names, to)] ?? '')

@@ -18,10 +18,10 @@ import { join, resolve } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { sealLedger } from '#lib/platform/ledger-settling.ts'
 import { type LedgerRow, fileLedger as openLedger } from './ledger.ts'
 import { ledgerKeyOf } from './ledger-head.ts'
 import { ledgerFolder, moveFormerLedger } from './ledger-place.ts'
-import { sealLedger } from './ledger-seal.ts'
 
 const secret = 'a secret of thirty-two characters'
 const fileLedger = (location: string) => openLedger(location, { secret: () => secret })

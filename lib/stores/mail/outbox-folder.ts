@@ -36,9 +36,9 @@ export interface Recipient {
  */
 const markOf = (id: string): string => createHash('sha256').update(id).digest('hex').slice(0, 16)
 const nameForm = /^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}Z(?:-([0-9a-f]{16}))?-[0-9a-f]{8}\.eml$/
-/** More than the headers of any email of ours. */
+/** Longer than the headers of any email that we send, in bytes. */
 const headBytes = 8_192
-/** More than any email of ours. */
+/** Larger than any email that we send, in bytes. */
 const maxBytes = 256 * 1024
 /** Does not follow links and does not wait for pipes, so only regular files of this folder are read. */
 const asItLies = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK

@@ -65,6 +65,18 @@ describe.skipIf(!isInstalled('gcs'))('with a Google Cloud Storage server', () =>
     await store.close()
   })
 
+  it('read rejects a request that the server calls invalid, and does not report the object as encrypted', async () => {
+    const bucket = `invalid-${run}`
+    await storage.createBucket(bucket)
+    await storage.bucket(bucket).file('one').save('content', { resumable: false })
+    const store = storeOf(bucket)
+    await expect(store.read('one', 100, '99999999999999999999')).rejects.toMatchObject({
+      code: 'unavailable',
+      detail: expect.stringContaining('(400)'),
+    })
+    await store.close()
+  })
+
   it('a missing bucket is reported as down and unavailable and never as empty', async () => {
     const store = storeOf('no-such-bucket')
     expect(await store.state()).toMatchObject({ state: 'down', detail: '404' })

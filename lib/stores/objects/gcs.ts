@@ -33,6 +33,15 @@ export function gcsRefusal(error: unknown): StoreRefusal | undefined {
   if (name === '403') return /rateLimitExceeded/i.test(reasons) ? undefined : 'access_denied'
   return name === '404' ? 'missing' : undefined
 }
+/** How the store says that an object is encrypted with a key of a customer, which only the customer can send, or with a key that is disabled or deleted. */
+const ofKey =
+  /[rR]esourceIsEncryptedWithCustomerEncryptionKey|encrypted (?:by|with) a customer(?:-supplied)? encryption key|cloudKms(?:DisabledKey|DecryptionKeyNotFound)|Cloud KMS (?:key is disabled|decryption key not found)/
+/** A download has the reason only in its message. Any other 400 is about the request. */
+export function isUndecryptable(error: unknown): boolean {
+  if (gcsErrorName(error) !== '400' || !(error instanceof Error)) return false
+  const reasons = 'errors' in error ? JSON.stringify(error.errors) : ''
+  return ofKey.test(`${reasons} ${error.message}`)
+}
 export const asGcsProblem = (error: unknown): Problem =>
   Problem.is(error)
     ? error
@@ -195,8 +204,7 @@ async function readObject(bucket: Bucket, key: string, max: number, version: str
     }
   } catch (error) {
     if (gcsErrorName(error) === '404') return undefined
-    // It is encrypted with a key of a customer, or with a key that is disabled.
-    if (gcsErrorName(error) === '400')
+    if (isUndecryptable(error))
       return {
         version: version ?? '',
         state: '',
@@ -218,7 +226,6 @@ async function replaceObject(
   texts: DescribedTexts = new Map(),
 ): Promise<boolean> {
   try {
-    const before = await generationsOf(bucket, key)
     const [known] = await patiently(() => bucket.file(key, { generation: state }).getMetadata())
     const { contentType, contentEncoding, contentLanguage, contentDisposition, cacheControl, metadata } = known
     const anew = (text: string) => texts.get(text) ?? text
@@ -235,10 +242,6 @@ async function replaceObject(
         ...(metadata !== undefined && { metadata: Object.fromEntries(describedAnew(described, texts)) }),
       },
     })
-    await eraseGenerations(
-      bucket,
-      before.map((one) => ({ ...one, key })),
-    )
     return true
   } catch (error) {
     if (gcsErrorName(error) === '412' || gcsErrorName(error) === '404') return false

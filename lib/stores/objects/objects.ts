@@ -25,6 +25,8 @@ export interface ObjectContent {
   isArchived?: boolean
   /** The store cannot decrypt the object for us: no bytes, no described texts. Every repetition fails, and other objects can be read. */
   isRefused?: boolean
+  /** The store does not return the tags of the object: they are not in `described`, and `replace` would lose them. */
+  hasRefusedTags?: boolean
 }
 
 /** Other texts for names and values of metadata and tags. */
@@ -74,8 +76,9 @@ export interface ObjectStore {
    */
   read(key: string, max: number, version?: string): Promise<ObjectContent | undefined>
   /**
-   * Stores new bytes with the content type, metadata and tags of the newest version, then removes the previous versions. If the newest
-   * version is not the one that was read, it changes nothing and returns false. `texts`: other texts for metadata and tags.
+   * Stores new bytes with the content type, metadata and tags of the newest version. Previous versions remain. If the newest version is
+   * not the one that was read, it changes nothing and returns false. `texts`: other texts for metadata and tags. @throws `bad_request` if the
+   * store does not accept the object or does not return its tags
    */
   replace(key: string, was: Pick<ObjectContent, 'state'>, bytes: Buffer, texts?: DescribedTexts): Promise<boolean>
   /** Removes these versions of a key and no others. */

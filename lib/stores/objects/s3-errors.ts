@@ -27,9 +27,15 @@ export const asS3Problem = (error: unknown): Problem =>
 const ofObject = /^(InvalidTag|InvalidURI|KeyTooLongError|MetadataTooLarge|EntityTooLarge)$/
 /** The key with which the store encrypts the object is disabled or deleted. A key service that is busy answers again later. */
 const ofKey = /^KMS\.(?:Disabled|NotFound|KMSInvalidState|InvalidKeyUsage)Exception$/
-/** The object is encrypted with a key of a customer, which only the customer can send, or with a key that is disabled or deleted. */
+/**
+ * The object is encrypted with a key of a customer, which only the customer can send, or with a key that is disabled or deleted. Servers
+ * have no code for the former: they use that of any invalid request, with a message about the encryption.
+ */
 export const isUndecryptable = (error: unknown): boolean =>
-  ofKey.test(s3ErrorName(error)) || /^(InvalidRequest|BadRequest)$/.test(s3ErrorName(error))
+  ofKey.test(s3ErrorName(error)) ||
+  (/^(InvalidRequest|BadRequest)$/.test(s3ErrorName(error)) &&
+    error instanceof Error &&
+    /stored using a form of server.side encryption/i.test(error.message))
 /** The problem of a change of one object. Another object may be changed nevertheless. */
 export const asChangeProblem = (error: unknown): Problem =>
   !Problem.is(error) && (ofObject.test(s3ErrorName(error)) || ofKey.test(s3ErrorName(error)))

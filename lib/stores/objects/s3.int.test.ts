@@ -140,6 +140,16 @@ describe.skipIf(!isInstalled('s3'))('with an S3 server', () => {
       await store.close()
     })
 
+    it('read rejects a request that the server calls invalid, and does not report the object as encrypted', async () => {
+      const Bucket = `invalid-${run}`
+      await client.send(new CreateBucketCommand({ Bucket }))
+      await client.send(new PutBucketVersioningCommand({ Bucket, VersioningConfiguration: { Status: 'Enabled' } }))
+      const store = storeOf(Bucket)
+      await store.put('one', bytes(), { mediaType: 'text/plain' })
+      await expect(store.read('one', 100, 'no-version')).rejects.toMatchObject({ code: 'unavailable' })
+      await store.close()
+    })
+
     it.each([
       ['a missing bucket', () => storeOf('no-such-bucket'), 'NoSuchBucket', 'missing'],
       [

@@ -3,16 +3,21 @@ import {
   AbortMultipartUploadCommand,
   CompleteMultipartUploadCommand,
   CreateMultipartUploadCommand,
+  DeleteObjectsCommand,
   GetObjectCommand,
   GetObjectTaggingCommand,
   HeadObjectCommand,
+  ListMultipartUploadsCommand,
   ListObjectsV2Command,
+  ListObjectVersionsCommand,
   PutObjectCommand,
   S3Client,
   UploadPartCommand,
 } from '@aws-sdk/client-s3'
-import { bytesUpTo, checkAskable, checkKey, inKeyOrder, isAskable, isObjectKey } from './keys.ts'
-import { type DescribedTexts, describedAnew, type ObjectStore } from './objects.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { unusableStore } from '#lib/kernel/store-refusal.ts'
+import { bytesUpTo, checkAskable, checkKey, forEach, inKeyOrder, isAskable, isObjectKey } from './keys.ts'
+import { type DescribedTexts, describedAnew, type ObjectStore, type ObjectVersion } from './objects.ts'
 import {
   asChangeProblem,
   asS3Problem,
@@ -21,17 +26,188 @@ import {
   orProblem,
   refusedVersions,
   s3ErrorName,
+  s3Refusal,
 } from './s3-errors.ts'
-import {
-  distinctKeys,
-  removeVersions,
-  type S3Bucket,
-  s3Listing,
-  sweepKeys,
-  uploadsOf,
-  versionIdOf,
-  versionsOf,
-} from './s3-versions.ts'
+
+/** A version with the id by which S3 deletes it. */
+interface S3Version extends ObjectVersion {
+  versionId: string | undefined
+}
+interface Entry {
+  Key?: string | undefined
+  VersionId?: string | undefined
+  Size?: number | undefined
+  LastModified?: Date | undefined
+}
+
+/** The server does not support this operation, as R2 does not support versions. It is not a temporary error. */
+const isUnknownThere = (error: unknown): boolean =>
+  error instanceof Error && (error.name === 'NotImplemented' || error.name === 'MethodNotAllowed')
+
+const versionOf = ({ Key = '', VersionId, Size = 0, LastModified = new Date(0) }: Entry): S3Version => ({
+  key: Key,
+  versionId: VersionId,
+  version: VersionId === undefined || VersionId === 'null' ? '' : VersionId,
+  bytes: Size,
+  at: LastModified,
+})
+
+/** Lists everything under a prefix, page by page: first versions and delete markers, then unfinished uploads. */
+function s3Listing(client: S3Client, bucket: string) {
+  let hasVersions = true
+
+  async function* plain(prefix: string, after: string): AsyncGenerator<S3Version[]> {
+    let token: string | undefined
+    do {
+      const page = await client.send(
+        new ListObjectsV2Command({
+          Bucket: bucket,
+          Prefix: prefix,
+          ...(token === undefined ? { ...(after !== '' && { StartAfter: after }) } : { ContinuationToken: token }),
+        }),
+      )
+      yield (page.Contents ?? []).map(versionOf)
+      token = page.IsTruncated ? page.NextContinuationToken : undefined
+    } while (token !== undefined)
+  }
+  async function* versioned(prefix: string, after: string): AsyncGenerator<S3Version[]> {
+    let marker: { KeyMarker?: string; VersionIdMarker?: string } | undefined = after === '' ? {} : { KeyMarker: after }
+    while (marker) {
+      const page: Awaited<ReturnType<typeof ask>> = await ask(prefix, marker)
+      yield [...(page.Versions ?? []), ...(page.DeleteMarkers ?? [])].map(versionOf)
+      marker =
+        page.IsTruncated && page.NextKeyMarker
+          ? {
+              KeyMarker: page.NextKeyMarker,
+              ...(page.NextVersionIdMarker && { VersionIdMarker: page.NextVersionIdMarker }),
+            }
+          : undefined
+    }
+  }
+  const ask = (prefix: string, marker: { KeyMarker?: string; VersionIdMarker?: string }) =>
+    client.send(new ListObjectVersionsCommand({ Bucket: bucket, Prefix: prefix, ...marker }))
+
+  return {
+    /** Starts at `after`, inclusive on servers that include it. */
+    async *versions(prefix: string, after = ''): AsyncGenerator<S3Version[]> {
+      if (!hasVersions) return yield* plain(prefix, after)
+      try {
+        yield* versioned(prefix, after)
+      } catch (error) {
+        if (!isUnknownThere(error)) throw error
+        hasVersions = false
+        yield* plain(prefix, after)
+      }
+    },
+    async *uploads(prefix: string, after = ''): AsyncGenerator<{ key: string; id: string; at: Date }[]> {
+      let marker: { KeyMarker?: string; UploadIdMarker?: string } | undefined = after === '' ? {} : { KeyMarker: after }
+      while (marker) {
+        const page: Awaited<ReturnType<typeof askUploads>> = await askUploads(prefix, marker)
+        yield (page.Uploads ?? []).map(({ Key = '', UploadId = '', Initiated = new Date(0) }) => ({
+          key: Key,
+          id: UploadId,
+          at: Initiated,
+        }))
+        marker =
+          page.IsTruncated && page.NextKeyMarker
+            ? {
+                KeyMarker: page.NextKeyMarker,
+                ...(page.NextUploadIdMarker && { UploadIdMarker: page.NextUploadIdMarker }),
+              }
+            : undefined
+      }
+    },
+  }
+  function askUploads(prefix: string, marker: { KeyMarker?: string; UploadIdMarker?: string }) {
+    return client.send(new ListMultipartUploadsCommand({ Bucket: bucket, Prefix: prefix, ...marker }))
+  }
+}
+type S3Listing = ReturnType<typeof s3Listing>
+
+/** A bucket with its connection. */
+interface S3Bucket {
+  client: S3Client
+  bucket: string
+  listing: S3Listing
+}
+/** Objects per DeleteObjects request. */
+const maxDeleted = 1000
+const atOnce = 8
+
+/** All versions of one key. The listing is ordered, so another key ends it. */
+async function versionsOf({ listing }: S3Bucket, key: string): Promise<S3Version[]> {
+  const found: S3Version[] = []
+  for await (const page of listing.versions(key)) {
+    found.push(...page.filter((one) => one.key === key))
+    if (page.some((one) => one.key !== key)) break
+  }
+  return found
+}
+/** All unfinished uploads of one key. */
+async function uploadsOf({ listing }: S3Bucket, key: string) {
+  const found: { key: string; id: string; at: Date }[] = []
+  for await (const page of listing.uploads(key)) {
+    found.push(...page.filter((one) => one.key === key))
+    if (page.some((one) => one.key !== key)) break
+  }
+  return found
+}
+/** Returns how many were refused. */
+async function removeVersions({ client, bucket }: S3Bucket, versions: readonly S3Version[]): Promise<number> {
+  let refusals = 0
+  for (let at = 0; at < versions.length; at += maxDeleted) {
+    const Objects = versions
+      .slice(at, at + maxDeleted)
+      .map(({ key, versionId }) => ({ Key: key, ...(versionId !== undefined && { VersionId: versionId }) }))
+    const { Errors = [] } = await client.send(
+      new DeleteObjectsCommand({ Bucket: bucket, Delete: { Objects, Quiet: true } }),
+    )
+    refusals += Errors.filter(({ Code }) => Code !== 'NoSuchKey' && Code !== 'NoSuchVersion').length
+  }
+  return refusals
+}
+
+/** Removes everything under these keys, once. Returns the keys that had anything. */
+async function sweepKeys(at: S3Bucket, keys: readonly string[]): Promise<string[]> {
+  const { client, bucket } = at
+  const had = new Set<string>()
+  const found: S3Version[] = []
+  await forEach(keys, atOnce, async (key) => {
+    for (const { id } of await uploadsOf(at, key)) {
+      had.add(key)
+      await client.send(new AbortMultipartUploadCommand({ Bucket: bucket, Key: key, UploadId: id })).catch((error) => {
+        if (s3ErrorName(error) !== 'NoSuchUpload') throw error
+      })
+    }
+    const versions = await versionsOf(at, key)
+    if (versions.length > 0) had.add(key)
+    found.push(...versions)
+  })
+  const refusals = await removeVersions(at, found)
+  if (refusals > 0)
+    throw unusableStore('locked', {
+      detail: `The object store (S3) did not delete ${refusals} of ${found.length} versions: a lock, a retention rule or missing permissions prevent it. Remove the cause; the deletion is retried.`,
+    })
+  return [...had]
+}
+
+/** At most `max` distinct keys, in order. */
+async function distinctKeys(pages: AsyncIterable<{ key: string }[]>, after: string, max: number): Promise<string[]> {
+  const found = new Set<string>()
+  for await (const page of pages) {
+    for (const { key } of page.toSorted((a, b) => inKeyOrder(a.key, b.key)))
+      if (inKeyOrder(key, after) > 0) found.add(key)
+    if (found.size >= max) break
+  }
+  return [...found].sort(inKeyOrder).slice(0, max)
+}
+
+/** The server's id for a version of {@link ObjectVersion}: a version without an id is `null` next to others. */
+async function versionIdOf(at: S3Bucket, key: string, version: string): Promise<string | undefined> {
+  if (version !== '') return version
+  const all = await versionsOf(at, key)
+  return all.find((one) => one.version === '')?.versionId
+}
 
 export interface S3Address {
   bucket: string
@@ -60,21 +236,22 @@ function newClient(address: S3Address): S3Client {
   })
 }
 
-const withoutTags = /^(NotImplemented|NoSuchTagSet|NoSuchTagSetError|MethodNotAllowed|AccessDenied)$/
+const withoutTags = /^(NotImplemented|NoSuchTagSet|NoSuchTagSetError|MethodNotAllowed)$/
 /** A missing key or version, or a delete marker. */
 const unreadable = /^(NoSuchKey|NoSuchVersion|NotFound|MethodNotAllowed|404|405)$/
 
-/** The tags of a version; none on a server without tags. */
+/** The tags of a version; none on a server without tags. Undefined if the right to read them is missing. */
 export async function tagsOf(
   { client, bucket }: S3Bucket,
   key: string,
   versionId: string | undefined,
-): Promise<{ Key: string; Value: string }[]> {
+): Promise<{ Key: string; Value: string }[] | undefined> {
   try {
     const about = { Bucket: bucket, Key: key, ...(versionId !== undefined && { VersionId: versionId }) }
     const { TagSet = [] } = await client.send(new GetObjectTaggingCommand(about))
     return TagSet.map(({ Key = '', Value = '' }) => ({ Key, Value }))
   } catch (error) {
+    if (s3Refusal(s3ErrorName(error)) === 'access_denied') return undefined
     // A server without tags, or an object without any.
     if (!(error instanceof Error) || !withoutTags.test(error.name)) throw error
     return []
@@ -120,15 +297,16 @@ export async function readVersion(
       bytes,
       described: [
         ...Object.entries(found.Metadata ?? {}).flat(),
-        ...tags.flatMap(({ Key, Value }) => [Key, Value]),
+        ...(tags ?? []).flatMap(({ Key, Value }) => [Key, Value]),
         ...[found.ContentDisposition, found.ContentType].filter((text) => text !== undefined),
       ],
+      ...(!tags && { hasRefusedTags: true }),
     }
   } catch (error) {
     const name = s3ErrorName(error)
     if (unreadable.test(name)) return undefined
     const unread = { version: version ?? '', state: '', mediaType: undefined, bytes: undefined, described: [] }
-    // A storage class such as Glacier.
+    // The object is in an archive, for example in the storage class Glacier.
     if (name === 'InvalidObjectState') return { ...unread, isArchived: true }
     if (isUndecryptable(error)) return { ...unread, isRefused: true }
     throw asS3Problem(error)
@@ -218,25 +396,30 @@ export async function putObject(
   )
 }
 
-/**
- * Stores the object if it is still the one that was read. Returns the id of the new version, `null` if the bucket has no versions;
- * undefined if the object has changed.
- */
+/** Stores the object if it is still the one that was read. Returns whether it was stored. */
 export async function putUnchanged(
   at: S3Bucket,
   key: string,
   bytes: Buffer,
   etag: string,
   texts: DescribedTexts = new Map(),
-): Promise<string | undefined> {
+): Promise<boolean> {
   const { client, bucket } = at
   const about = { Bucket: bucket, Key: key }
   const head = await client.send(new HeadObjectCommand(about))
-  if (head.ETag !== etag) return undefined
+  if (head.ETag !== etag) return false
   const { ContentType, ContentEncoding, ContentLanguage, ContentDisposition, CacheControl, Metadata, StorageClass } =
     head
-  const stored = (await tagsOf(at, key, undefined)).map(({ Key, Value }) => [Key, Value] as const)
-  const tags = describedAnew(stored, texts)
+  const stored = await tagsOf(at, key, undefined)
+  if (!stored)
+    throw new Problem(
+      'bad_request',
+      'The object store (S3) does not return the tags of this object, and a change would lose them. Nothing was changed. Allow s3:GetObjectTagging and s3:GetObjectVersionTagging.',
+    )
+  const tags = describedAnew(
+    stored.map(({ Key, Value }) => [Key, Value] as const),
+    texts,
+  )
   const anew = (text: string) => texts.get(text) ?? text
   const input = {
     ...about,
@@ -251,14 +434,13 @@ export async function putUnchanged(
     ...(tags.length > 0 && { Tagging: new URLSearchParams(tags).toString() }),
   }
   try {
-    const { VersionId = 'null' } = await client.send(new PutObjectCommand({ ...input, IfMatch: etag }))
-    return VersionId
+    await client.send(new PutObjectCommand({ ...input, IfMatch: etag }))
   } catch (error) {
     if (s3ErrorName(error) !== 'NotImplemented') throw error
     // A server without conditional writes: replaces the object that was read a moment ago.
-    const { VersionId = 'null' } = await client.send(new PutObjectCommand(input))
-    return VersionId
+    await client.send(new PutObjectCommand(input))
   }
+  return true
 }
 
 /** S3 as implemented by AWS, R2, MinIO and versitygw. Connects on first use. */
@@ -300,13 +482,7 @@ export function s3Objects(address: S3Address): ObjectStore {
     async replace(key, { state }, bytes, texts) {
       checkAskable(key)
       try {
-        const before = await versionsOf(at, key)
-        const written = await putUnchanged(at, key, bytes, state, texts)
-        if (written === undefined) return false
-        const old = before.filter(({ versionId }) => versionId !== undefined && versionId !== written)
-        const refusals = await removeVersions(at, old)
-        if (refusals > 0) throw refusedVersions(refusals)
-        return true
+        return await putUnchanged(at, key, bytes, state, texts)
       } catch (error) {
         if (changed.test(s3ErrorName(error))) return false
         throw asChangeProblem(error)

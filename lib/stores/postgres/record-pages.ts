@@ -5,7 +5,7 @@ import type { Database } from './database.ts'
 export interface RecordQuery {
   /** The table and its alias, including joins. */
   from: string
-  /** The condition; its values are `$1` … */
+  /** The SQL condition, with the placeholders `$1`, `$2` … for `values`. */
   where: string
   values: readonly unknown[]
   /** The sort key, oldest first: a time, and an id that distinguishes rows of the same time. */

@@ -7,6 +7,7 @@ import json
 import math
 import random
 import re
+import threading
 import time
 import uuid
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
@@ -14,7 +15,7 @@ from contextlib import asynccontextmanager, contextmanager
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 from urllib.parse import quote
 
 import httpx
@@ -29,6 +30,71 @@ _LONGEST_PAUSE = 8.0
 _LONGEST_RETRY_AFTER = 60.0
 # Codes of 409 that end by themselves. All others need a decision.
 _PASSING = frozenset({"idempotency_in_progress", "fenced"})
+
+
+# Two responses of the same window state its end in whole seconds, and arrive at different times.
+_SAME_WINDOW = 2.0
+
+
+class RateWindow(NamedTuple):
+    """A limit of the token, as the latest responses state it.
+
+    `remaining` requests can be sent before `reset_at`, in seconds of `time.monotonic()`.
+    """
+
+    limit: int
+    remaining: int
+    reset_at: float
+
+
+class _Windows:
+    """The limits of a token. GET counts against the limit of reads, everything else against that of writes."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._known: dict[str, RateWindow] = {}
+        # Requests without a response yet.
+        self._open = {"read": 0, "write": 0}
+
+    @contextmanager
+    def sending(self, method: str) -> Iterator[None]:
+        kind = "read" if method == "GET" else "write"
+        with self._lock:
+            self._open[kind] += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._open[kind] -= 1
+
+    def get(self, kind: str) -> RateWindow | None:
+        with self._lock:
+            known = self._known.get(kind)
+            if known is None:
+                return None
+            remaining = known.limit if time.monotonic() >= known.reset_at else known.remaining
+            return known._replace(remaining=max(0, remaining - self._open[kind]))
+
+    def note(self, response: httpx.Response) -> None:
+        """Reads `RateLimit: "write";r=29;t=60` and `RateLimit-Policy: "write";q=30;w=60`."""
+        status = response.status_code
+        # Responses that no limit counted name another one: those without a valid token, and those of a server that is busy.
+        is_counted = response.is_success or (401 < status < 500 and status != 421)
+        window = re.match(r'"(read|write)";r=(\d+);t=(\d+)', response.headers.get("ratelimit", ""))
+        policy = re.search(r";q=(\d+)", response.headers.get("ratelimit-policy", ""))
+        if window is None or policy is None or not is_counted:
+            return
+        now = time.monotonic()
+        found = RateWindow(int(policy[1]), int(window[2]), now + int(window[3]))
+        # Nor those of an operation without a limit. A response that was counted leaves less than the limit.
+        if found.remaining >= found.limit:
+            return
+        with self._lock:
+            known = self._known.get(window[1])
+            # Responses arrive in any order.
+            if known is not None and now < known.reset_at and found.reset_at < known.reset_at + _SAME_WINDOW:
+                found = known._replace(remaining=min(known.remaining, found.remaining))
+            self._known[window[1]] = found
 
 
 class _Call(NamedTuple):
@@ -111,6 +177,11 @@ class _Rules:
         self._token = token
         self._timeout = timeout
         self._retries = retries
+        self._windows = _Windows()
+
+    def rate_window(self, kind: Literal["read", "write"]) -> RateWindow | None:
+        """What the token may still send in the present window of a minute; None before the first response."""
+        return self._windows.get(kind)
 
     def _call(
         self,
@@ -231,7 +302,9 @@ class KnowledgePulse(_Rules, SyncCalls):
                 request = self._http.build_request(
                     call.method, call.url, headers=call.headers, content=call.content, timeout=call.timeout
                 )
-                response = self._http.send(request, stream=streams)
+                with self._windows.sending(call.method):
+                    response = self._http.send(request, stream=streams)
+                    self._windows.note(response)
                 if response.is_success:
                     return response
                 if streams:
@@ -324,7 +397,9 @@ class AsyncKnowledgePulse(_Rules, AsyncCalls):
                 request = self._http.build_request(
                     call.method, call.url, headers=call.headers, content=call.content, timeout=call.timeout
                 )
-                response = await self._http.send(request, stream=streams)
+                with self._windows.sending(call.method):
+                    response = await self._http.send(request, stream=streams)
+                    self._windows.note(response)
                 if response.is_success:
                     return response
                 if streams:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from inspect import signature
 from typing import Any
 
@@ -158,20 +158,23 @@ class _RecordedSaver(BaseCheckpointSaver[Any]):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        await self._aadmit(config)
-        written = await self._inner.aput(config, checkpoint, metadata, new_versions)
-        await self._anote(config, self._state_of(config, checkpoint), checkpoint.get("ts"))
+        def write() -> Awaitable[RunnableConfig]:
+            return self._inner.aput(config, checkpoint, metadata, new_versions)
+
+        written: RunnableConfig = await self._aguarded(
+            config, self._state_of(config, checkpoint), write, checkpoint.get("ts")
+        )
         return written
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
-        await self._aadmit(config)
-        if self._takes_path:
-            await self._inner.aput_writes(config, writes, task_id, task_path=task_path)
-        else:
-            await self._inner.aput_writes(config, writes, task_id)
-        await self._anote(config, self._written(config, writes))
+        def write() -> Awaitable[None]:
+            if self._takes_path:
+                return self._inner.aput_writes(config, writes, task_id, task_path=task_path)
+            return self._inner.aput_writes(config, writes, task_id)
+
+        await self._aguarded(config, self._written(config, writes), write)
 
     def _state_of(self, config: RunnableConfig, checkpoint: Checkpoint) -> Iterator[Message]:
         values = checkpoint.get("channel_values") or {}
@@ -192,24 +195,37 @@ class _RecordedSaver(BaseCheckpointSaver[Any]):
             return write()
         self._recorder.refuse_erased_author(thread, config)
         self._recorder.admit(thread, self._forgets(thread))
-        written = write()
+        author = self._recorder.author_of(config)
+        try:
+            written = write()
+        except BaseException:
+            self._recorder.note_failed(thread, messages, author, self._forgets(thread))
+            raise
         # An erasure may have begun and ended during the write.
         self._recorder.note(thread, messages, config, self._forgets(thread), written_at)
         return written
 
-    async def _aadmit(self, config: RunnableConfig) -> None:
+    async def _aguarded(
+        self,
+        config: RunnableConfig,
+        messages: Iterator[Message],
+        write: Callable[[], Awaitable[Any]],
+        written_at: str | None = None,
+    ) -> Any:
         thread = thread_of(config)
-        if thread is not None:
-            self._recorder.refuse_erased_author(thread, config)
-            await asyncio.to_thread(self._recorder.admit, thread, self._aforgets(thread))
-
-    async def _anote(
-        self, config: RunnableConfig, messages: Iterator[Message], written_at: str | None = None
-    ) -> None:
-        thread = thread_of(config)
-        if thread is not None:
-            forgets = self._aforgets(thread)
-            await asyncio.to_thread(self._recorder.note, thread, messages, config, forgets, written_at)
+        if thread is None:
+            return await write()
+        self._recorder.refuse_erased_author(thread, config)
+        await asyncio.to_thread(self._recorder.admit, thread, self._aforgets(thread))
+        author = self._recorder.author_of(config)
+        try:
+            written = await write()
+        except BaseException:
+            self._recorder.note_failed(thread, messages, author, self._aforgets(thread))
+            raise
+        # An erasure may have begun and ended during the write.
+        await asyncio.to_thread(self._recorder.note, thread, messages, config, self._aforgets(thread), written_at)
+        return written
 
     def _forgets(self, thread: str) -> dict[str, Callable[[], None]]:
         return {"checkpoints": lambda: self._inner.delete_thread(thread)}

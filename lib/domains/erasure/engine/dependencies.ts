@@ -48,12 +48,12 @@ export interface RunFingerprints {
     runId: string,
     words: { projects: readonly string[]; fingerprints: Uint8Array },
   ): Promise<void>
-  /** Undefined when the run erases no texts. */
+  /** Undefined when the run erases no texts and no person with a name. */
   of(tx: Transaction, runId: string): Promise<ErasedWords | undefined>
   /** The projects that contained the texts. Afterwards the rows no longer name them. */
   projectsOf(tx: Transaction, runId: string): Promise<string[]>
   /**
-   * The fingerprints in the form that the ledger stores; undefined when the run erases no texts. `isChanged`: they
+   * The fingerprints in the form that the ledger stores; undefined when the run has none. `isChanged`: they
    * changed after they were first stored.
    */
   storedFingerprints(tx: Transaction, runId: string): Promise<{ fingerprints: string; isChanged: boolean } | undefined>

@@ -132,12 +132,29 @@ async function talliedUp(
   return counts
 }
 
+/**
+ * The items of all pages of a step. Read when a page needs them, and once for all pages of a turn: a person may have hundreds of thousands.
+ * `of` names the plan and the round, which change the pages.
+ */
+type AllItems = (tx: Transaction, of: string) => Promise<readonly ItemId[]>
+function allItemsOf(where: { runId: string; holder: string }): AllItems {
+  let known: { of: string; items: readonly ItemId[] } | undefined
+  return async (tx, of) => {
+    if (known?.of !== of) {
+      const pages = await tx.erasurePage.findMany({ where, select: { items: true } })
+      known = { of, items: pages.flatMap(({ items }) => items) }
+    }
+    return known.items
+  }
+}
+
 /** Erases the next page of a step in the given transaction, which also counts it. */
 async function eraseNextPage(
   deps: EngineDeps,
   tx: Transaction,
   runId: string,
   dataSource: DataSource,
+  allItems: AllItems,
 ): Promise<PageOutcome> {
   const { dataSources, holds, now, interrupt } = deps
   const run = await lockedRun(tx, runId, { shared: true })
@@ -163,8 +180,6 @@ async function eraseNextPage(
   // In a repeated round the rows may be gone, and a page does not have the search terms of the other pages.
   const projects = words ? await deps.words.projectsOf(tx, runId) : undefined
   const isRepeated = run.rounds > 0 && needsWords(dataSource)
-  const where = { runId, holder: dataSource.name }
-  const pages = isRepeated ? await tx.erasurePage.findMany({ where, select: { items: true } }) : []
   const options: ErasureOptions = {
     key,
     redacts: run.redacts,
@@ -172,7 +187,7 @@ async function eraseNextPage(
     round: run.rounds,
     now: now(),
     ...(projects && { projects }),
-    ...(isRepeated && { all: pages.flatMap((one) => one.items) }),
+    ...(isRepeated && { all: () => allItems(tx, `${run.planId}:${run.rounds}`) }),
     ...(words && { words, addWords: (texts: readonly string[]) => deps.words.add(tx, runId, texts) }),
   }
   const identities = await identitiesOf(tx, dataSource, items)
@@ -348,11 +363,12 @@ async function eraseForATurn(deps: EngineDeps, runId: string, dataSource: DataSo
   interrupt(`step.${dataSource.name}.before`)
   if (dataSource.stage !== 'derived' && (await findLateWrites(deps, runId))) return false
   const until = performance.now() + turn
+  const allItems = allItemsOf({ runId, holder: dataSource.name })
   let outcome: PageOutcome
   for (;;) {
     const began = performance.now()
     outcome = await withStore(dataSource.store, () =>
-      db.transaction((tx) => eraseNextPage(deps, tx, runId, dataSource), timeFor(dataSource)),
+      db.transaction((tx) => eraseNextPage(deps, tx, runId, dataSource, allItems), timeFor(dataSource)),
     )
     const ended = performance.now()
     if (outcome !== 'page' || ended >= until) break

@@ -25,7 +25,7 @@ export interface RecordErasureOrder {
   formerOwner: string
   requestedBy: string
   reason: string
-  /** Whether others could have copied it. If so, a tombstone tells them to delete their copies. */
+  /** Whether other callers could read the record. If so, a tombstone asks them to delete their copies. */
   wasPublic: boolean
   now: Date
 }

@@ -69,7 +69,7 @@ const erasePageAgain = (
   runId: string,
   dataSource: DataSource,
   page: { page: number; items: string[] },
-  all: readonly string[],
+  all: () => Promise<readonly string[]>,
 ): Promise<readonly string[]> =>
   deps.db.transaction(async (tx) => {
     const run = await lockDueRun(deps, tx, runId)
@@ -127,7 +127,8 @@ async function searchStoreAgain(
     if (found > 0) await db.prisma.erasureStep.updateMany({ where, data: { residue: found } })
     const unreadable: string[] = []
     if (found > 0)
-      for (const page of pages) unreadable.push(...(await erasePageAgain(deps, runId, dataSource, page, items)))
+      for (const page of pages)
+        unreadable.push(...(await erasePageAgain(deps, runId, dataSource, page, async () => items)))
     const left = found === 0 ? 0 : await dataSource.residue(nobodys, items, now(), words)
     // The step names the thread that keeps the search due. It is searched every hour until the thread is readable or deleted.
     const [thread] = unreadable

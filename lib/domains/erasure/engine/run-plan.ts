@@ -1,7 +1,7 @@
 import { enqueue } from '#lib/jobs/queue.ts'
 import { limitConcurrency } from '#lib/kernel/concurrency.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import { type Explained, longestSearch, type PlannedRecord, timeFor } from '#lib/kernel/data-source.ts'
+import { type Explained, longestSearch, needsWords, type PlannedRecord, timeFor } from '#lib/kernel/data-source.ts'
 import type { ExplainedPart, PlannedHolding } from '#lib/kernel/erasure-run.ts'
 import type { ProjectPart, Subject } from '#lib/kernel/erasure-scope.ts'
 import { newId } from '#lib/kernel/ids.ts'
@@ -157,7 +157,8 @@ async function planSome(ordered: Ordered, plan: RunPlan, deps: EngineDeps): Prom
   const { db, now } = deps
   const first = ordered[0]?.dataSource
   if (!first) return 0
-  const gathered = first.isShared
+  const isSeparate = needsWords(first)
+  const gathered = isSeparate
     ? await withStore(first.store, () => db.transaction((tx) => planOf(first, plan, tx, now()), timeFor(first)))
     : undefined
   const write = async (tx: Transaction) => {
@@ -167,7 +168,7 @@ async function planSome(ordered: Ordered, plan: RunPlan, deps: EngineDeps): Prom
     const plans: StepPlan[] = []
     for (const { dataSource, position } of ordered) {
       const isFirst = plans.length === 0
-      if (!isFirst && (first.isShared || dataSource.isShared || dataSource.store !== first.store)) break
+      if (!isFirst && (isSeparate || needsWords(dataSource) || dataSource.store !== first.store)) break
       plans.push({ dataSource, position, planned: gathered ?? (await planOf(dataSource, plan, tx, now())) })
       if (performance.now() > until) break
     }
@@ -181,9 +182,9 @@ async function planSome(ordered: Ordered, plan: RunPlan, deps: EngineDeps): Prom
 }
 
 /**
- * Plans the data sources in order. External stores, whose search may take minutes, are each searched before the
- * transaction that writes the plan: holds can change meanwhile, and the plan is then created again. Data sources of our
- * own database share transactions of limited duration: most of them have nothing to erase.
+ * Plans the data sources in order. External stores, and data sources that read the texts of the subject, may take minutes. Each of them is
+ * searched before the transaction that locks the subject and writes the plan: holds can change meanwhile, and the plan is then created
+ * again. The other data sources of our own database share transactions of limited duration: most of them have nothing to erase.
  */
 export async function planAll(plan: RunPlan, deps: EngineDeps): Promise<'planned' | 'outdated' | undefined> {
   const ordered = dataSourcesInOrder(deps.dataSources)
@@ -215,7 +216,7 @@ export async function explainPart(
         if (!Problem.is(error, 'unavailable')) throw error
         return { verdicts: [], isPartial: true }
       })
-    verdicts.push(...(explained?.verdicts ?? []))
+    for (const one of explained?.verdicts ?? []) verdicts.push(one)
     if (explained?.isPartial) unanswered.add(dataSource.store)
   }
   return { planned, verdicts, unanswered: [...unanswered] }

@@ -308,7 +308,8 @@ async function appendCommit({ id: runId, receiptId: id }: RunRow, steps: readonl
   const erased = Object.fromEntries(steps.map((step) => [step.holder, step.erased]))
   const stored = await words.storedFingerprints(db.prisma, runId)
   const commit = { kind: 'commit', id, at: now().toISOString(), erased } as const
-  const run = await db.prisma.erasureRun.findUnique({ where: { id: runId }, select: { wordsSince: true } })
+  const select = { wordsSince: true }
+  const run = stored?.isChanged ? await db.prisma.erasureRun.findUnique({ where: { id: runId }, select }) : null
   await withStore('ledger', async () => {
     if (stored?.isChanged) await ledger.append(fingerprintsItems(id, stored.fingerprints, run?.wordsSince ?? null))
     await ledger.append(commit)

@@ -1,10 +1,8 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { type StoreRefusal, storeRefusalOf } from '#lib/kernel/store-refusal.ts'
-import type { Ledger, PartIntent, RecordIntent, SubjectIntent } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { fingerprintsRow } from '../ledger/ledger-history.ts'
-import { alertAfter, longestRetry, participating, type RunScope, retryStoreAfter } from '../runs/run-rules.ts'
+import { alertAfter, longestRetry, retryStoreAfter } from '../runs/run-rules.ts'
 import type { RunFingerprints, WaitingStore } from './dependencies.ts'
 import { markAlertedWaits, upsertRefusal, upsertWait, waitBehindOthers } from './repository.ts'
 
@@ -170,63 +168,3 @@ export const runsToRead = async (tx: Transaction, words: Pick<RunFingerprints, '
     orderBy: [{ finishedAt: 'asc' }, { id: 'asc' }],
     select: { id: true, receiptId: true },
   })
-
-/** A former erasure whose fingerprints the ledger retains. */
-export interface RetainedErasure {
-  scope: RunScope
-  redacts: boolean
-  startedAt: Date
-  erasedAt: Date
-  /** The projects of the erased texts, as the ledger knows them. */
-  projects: string[]
-  fingerprints: Uint8Array
-  /** When the oldest erased text was written. Null: older rows do not contain it. */
-  wordsSince: Date | null
-}
-
-/** The executed erasures whose fingerprints the ledger still retains, by receipt. `receipts`: only these. */
-export async function retainedErasures(
-  ledger: Pick<Ledger, 'read'>,
-  receipts?: ReadonlySet<string>,
-): Promise<Map<string, RetainedErasure>> {
-  const intents = new Map<string, SubjectIntent | PartIntent>()
-  const encoded = new Map<string, readonly string[]>()
-  const erasedAt = new Map<string, Date>()
-  for await (const row of ledger.read()) {
-    if (row.kind === 'key' || receipts?.has(row.id) === false) continue
-    if (row.kind === 'commit') erasedAt.set(row.id, new Date(row.at))
-    else if (row.kind === 'intent' && isOfRun(row)) intents.set(row.id, row)
-    // Fingerprints that were added during the erasure are in a later row, which contains all of them.
-    else if (row.kind === 'items' && row.holder === fingerprintsRow && row.items.length > 0)
-      encoded.set(row.id, row.items)
-  }
-  const retained = new Map<string, RetainedErasure>()
-  for (const [receipt, items] of encoded) {
-    const [at, intent] = [erasedAt.get(receipt), intents.get(receipt)]
-    if (at && intent) retained.set(receipt, retainedErasure(intent, at, items))
-  }
-  return retained
-}
-
-const isOfRun = (intent: RecordIntent | SubjectIntent | PartIntent): intent is SubjectIntent | PartIntent =>
-  'subject' in intent.scope || 'part' in intent.scope
-
-/** `items`: those of the row with the fingerprints. */
-export function retainedErasure(
-  intent: SubjectIntent | PartIntent,
-  erasedAt: Date,
-  [fingerprints = '', since]: readonly string[],
-): RetainedErasure {
-  const { at, redacts = false } = intent
-  const common = {
-    redacts,
-    startedAt: new Date(at),
-    erasedAt,
-    fingerprints: Buffer.from(fingerprints, 'base64'),
-    wordsSince: since === undefined ? null : new Date(since),
-  }
-  if ('part' in intent.scope) return { ...common, scope: intent.scope, projects: [intent.scope.part.project] }
-  const { account, agents, participants } = intent.scope.subject
-  const subject = { account, agents: [...agents], ...participating(participants) }
-  return { ...common, scope: { subject }, projects: 'projects' in intent ? [...(intent.projects ?? [])] : [] }
-}

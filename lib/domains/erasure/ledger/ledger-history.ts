@@ -15,7 +15,7 @@ import {
 } from '#lib/stores/ledger/ledger.ts'
 import { isAlteration, type LedgerProblemKind } from '#lib/stores/ledger/ledger-scan.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { isNobody } from '../runs/run-rules.ts'
+import { isNobody, participating, type RunScope } from '../runs/run-rules.ts'
 import { unknownErasures } from './repository.ts'
 
 type KeyRow = Extract<LedgerRow, { kind: 'key' }>
@@ -205,4 +205,64 @@ export function compareWithLedger(db: Database, ledger: Pick<Ledger, 'readSince'
       alterations: problems.filter(isAlteration).length,
     }
   }
+}
+
+/** A former erasure whose fingerprints the ledger retains. */
+export interface RetainedErasure {
+  scope: RunScope
+  redacts: boolean
+  startedAt: Date
+  erasedAt: Date
+  /** The projects of the erased texts, as the ledger knows them. */
+  projects: string[]
+  fingerprints: Uint8Array
+  /** When the oldest erased text was written. Null: older rows do not contain it. */
+  wordsSince: Date | null
+}
+
+/** The executed erasures whose fingerprints the ledger still retains, by receipt. `receipts`: only these. */
+export async function retainedErasures(
+  ledger: Pick<Ledger, 'read'>,
+  receipts?: ReadonlySet<string>,
+): Promise<Map<string, RetainedErasure>> {
+  const intents = new Map<string, SubjectIntent | PartIntent>()
+  const encoded = new Map<string, readonly string[]>()
+  const erasedAt = new Map<string, Date>()
+  for await (const row of ledger.read()) {
+    if (row.kind === 'key' || receipts?.has(row.id) === false) continue
+    if (row.kind === 'commit') erasedAt.set(row.id, new Date(row.at))
+    else if (row.kind === 'intent' && isOfRun(row)) intents.set(row.id, row)
+    // Fingerprints that were added during the erasure are in a later row, which contains all of them.
+    else if (row.kind === 'items' && row.holder === fingerprintsRow && row.items.length > 0)
+      encoded.set(row.id, row.items)
+  }
+  const retained = new Map<string, RetainedErasure>()
+  for (const [receipt, items] of encoded) {
+    const [at, intent] = [erasedAt.get(receipt), intents.get(receipt)]
+    if (at && intent) retained.set(receipt, retainedErasure(intent, at, items))
+  }
+  return retained
+}
+
+const isOfRun = (intent: Intent): intent is SubjectIntent | PartIntent =>
+  'subject' in intent.scope || 'part' in intent.scope
+
+/** `items`: those of the row with the fingerprints. */
+export function retainedErasure(
+  intent: SubjectIntent | PartIntent,
+  erasedAt: Date,
+  [fingerprints = '', since]: readonly string[],
+): RetainedErasure {
+  const { at, redacts = false } = intent
+  const common = {
+    redacts,
+    startedAt: new Date(at),
+    erasedAt,
+    fingerprints: Buffer.from(fingerprints, 'base64'),
+    wordsSince: since === undefined ? null : new Date(since),
+  }
+  if ('part' in intent.scope) return { ...common, scope: intent.scope, projects: [intent.scope.part.project] }
+  const { account, agents, participants } = intent.scope.subject
+  const subject = { account, agents: [...agents], ...participating(participants) }
+  return { ...common, scope: { subject }, projects: 'projects' in intent ? [...(intent.projects ?? [])] : [] }
 }

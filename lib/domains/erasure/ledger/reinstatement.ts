@@ -8,7 +8,6 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import type { EngineDeps, HasAdminActs } from '../engine/dependencies.ts'
 import { identitiesOf, reserveIds } from '../engine/erase.ts'
 import type { RecordErasures } from '../engine/in-request.ts'
-import { retainedErasure } from '../engine/waits.ts'
 import {
   adminActLines,
   fingerprintRetention,
@@ -22,7 +21,14 @@ import { namedInLog, recordIdOf } from '../runs/run-rules.ts'
 import { reinstateRun } from '../runs/runs.ts'
 import type { SuppressionKeys, Suppressions } from '../suppression/suppressions.ts'
 import { recordDeletion } from '../writes.ts'
-import { type Committed, committedItems, fingerprintsRow, readingRow, receiptRow } from './ledger-history.ts'
+import {
+  type Committed,
+  committedItems,
+  fingerprintsRow,
+  readingRow,
+  receiptRow,
+  retainedErasure,
+} from './ledger-history.ts'
 
 /** What a replay of the ledger needs. */
 export interface RestrictedSubjects {

@@ -292,7 +292,7 @@ async function replayPart(intent: PartIntent, report: Replay, deps: ReplayDeps):
   return isWhole
 }
 
-/** Erases again what the database contains again. Returns the erasures of which only held records remain. */
+/** Repeats each erasure whose data a restored database contains. Returns the erasures of which only records under legal holds remain. */
 async function replayAll(
   committed: readonly Committed[],
   report: Replay,

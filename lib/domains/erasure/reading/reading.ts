@@ -15,11 +15,12 @@ import { newId } from '#lib/kernel/ids.ts'
 import type { CompleteReading, ReadingAttestation } from '#lib/kernel/receipt.ts'
 import type { Ledger } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { viewsOf } from '#lib/text/views.ts'
 import type { EngineDeps, StoredWords, WordsOfMany } from '../engine/dependencies.ts'
 import { noteMentions } from '../engine/plan.ts'
 import { withoutReused } from '../engine/recheck.ts'
-import { faultOf, forgetReadWords, retainedErasures, runsToRead, unavailableStore, withStore } from '../engine/waits.ts'
-import { readingItems } from '../ledger/ledger-history.ts'
+import { faultOf, forgetReadWords, runsToRead, unavailableStore, withStore } from '../engine/waits.ts'
+import { readingItems, retainedErasures } from '../ledger/ledger-history.ts'
 import { reason, requestedBy } from '../ledger/reinstatement.ts'
 import { receiptsWithoutRun } from '../ledger/repository.ts'
 import { erasedAmong } from '../queries.ts'
@@ -52,7 +53,7 @@ interface ReadingDeps extends Pick<EngineDeps, 'holds' | 'words' | 'audit' | 'in
 
 /** Milliseconds of one job. Then another job continues, so that the queue never takes a long reading for an abandoned job. */
 const longestSlice = 20 * 60_000
-/** The rest after a page, as a multiple of the time that the page took: a slow store gets more time for its other clients. */
+/** The pause after a page, as a multiple of the time that the page took: a slow store gets more time for its other clients. */
 const restPerPage = 1
 const longestRest = 5_000
 /** Milliseconds after which the words of living authors are read again before anything is erased. */
@@ -183,26 +184,78 @@ interface FoundWords {
 const keyOf = ({ receiptId, place }: Pick<Finding, 'receiptId' | 'place'>): string =>
   JSON.stringify([receiptId, place.id])
 
-/** Reads one page and collects the places that contain words. */
-async function readPage(source: Readable, cursor: string | null, { all }: WordsOfReading) {
-  const findings = new Map<string, Finding>()
-  let [texts, units] = [0, 0]
-  const { next, unread } = await source.read(cursor, async (place) => {
+/** The places of a page or of several that contain words, and the ids of those with values that cannot be read. */
+class ReadPlaces {
+  readonly findings = new Map<string, Finding>()
+  readonly unread = new Set<string>()
+  texts = 0
+  units = 0
+  /** Values that were decoded only in part. */
+  partial = 0
+  readonly words: WordsOfReading
+  constructor(words: WordsOfReading) {
+    this.words = words
+  }
+  readonly visit = async (place: ReadPlace): Promise<void> => {
+    const { findings, words } = this
+    let isRead = place.isUnread !== true
     for (const text of place.texts) {
-      texts++
-      units += text.length
-      const found = all.foundIn(text)
+      this.texts++
+      this.units += text.length
+      const found = words.all.foundIn(text)
+      if (isRead && viewsOf(text).isIncomplete) {
+        isRead = false
+        this.partial++
+      }
       if (found.size === 0) continue
       const writtenAt = await place.writtenAt?.()
-      for (const [receiptId, words] of found) {
+      for (const [receiptId, own] of found) {
         const key = keyOf({ receiptId, place })
         const known = findings.get(key) ?? { receiptId, place, texts: [] }
-        known.texts.push({ text, writtenAt, ...words })
+        known.texts.push({ text, writtenAt, ...own })
         findings.set(key, known)
       }
     }
-  })
-  return { findings, texts, units, next, unread }
+    if (!isRead) this.unread.add(place.id)
+  }
+}
+
+/** A part of a data source, from a cursor to a cursor; null: from the beginning, to the end. */
+interface ReadRange {
+  from: string | null
+  until: string | null
+}
+/** The stored end of a range that ends with its data source: no cursor is empty. */
+const endOfSource = ''
+/** The end of a range as stored. An earlier version stored none: then it is unknown, and the range is one page. */
+type StoredEnd = string | null
+
+/** Reads all of a range, also what others stored in it since its page was read: a place that is not in it does not exist. */
+export async function readRange(
+  source: Pick<Readable, 'read'>,
+  { from, until }: { from: string | null; until: StoredEnd },
+  visit: (place: ReadPlace) => Promise<void>,
+): Promise<void> {
+  for (let at = from; ; ) {
+    const { next } = await source.read(at, visit, until || undefined)
+    if (until === null || next === null || next === until) return
+    at = next
+  }
+}
+/**
+ * Reads the places of a page again. A store whose cursors lose their meaning may never return the same end of a page, so that a range of it would
+ * be all of its data: its places are read by their ids.
+ */
+async function readAgain(
+  source: Readable,
+  range: { from: string | null; until: StoredEnd },
+  ids: readonly string[],
+  words: WordsOfReading,
+): Promise<ReadPlaces> {
+  const places = new ReadPlaces(words)
+  if (source.readPlaces) await source.readPlaces(ids, places.visit)
+  else await readRange(source, range, places.visit)
+  return places
 }
 
 /** Whose words the runs of an erasure are, by the id of its receipt. */
@@ -349,7 +402,7 @@ export function decideFinding(
 type NameAssessment =
   | { kind: 'none' }
   | { kind: 'erase'; names: ReadonlySet<number> }
-  /** The names stay for now, and an admin can decide. */
+  /** Nothing is erased until an admin decides about these names. */
   | { kind: 'leave'; reason: RemainingReason; writtenAt: Date | undefined }
 
 interface NamesInPlace {
@@ -501,12 +554,12 @@ interface Batch {
 async function eraseFindings(
   deps: ReadingDeps,
   source: Readable,
-  { readingId, cursor, found }: { readingId: string; cursor: string | null; found: readonly Finding[] },
+  { readingId, range, found }: { readingId: string; range: ReadRange; found: ReadPlaces },
   words: WordsOfReading,
   explained: Explained,
 ): Promise<Map<string, PageResult>> {
   const findings: Finding[] = []
-  for (const one of found) findings.push(await withoutShared(deps, one, words, explained))
+  for (const one of found.findings.values()) findings.push(await withoutShared(deps, one, words, explained))
   const decisions = await decisionsOn(deps.db.prisma, source.name, findings)
   const hasRuns = ({ texts }: Finding): boolean => texts.some(({ runs }) => runs.size > 0)
   const decided = (finding: Finding): Assessment =>
@@ -533,7 +586,8 @@ async function eraseFindings(
   }
   const batches = new Map<string, Batch>()
   const add = (finding: Finding, runs: ReadonlySet<number>, names: ReadonlySet<number>) => {
-    const { receiptId } = finding
+    const { receiptId, place } = finding
+    if (place.isFixed) return
     const key = JSON.stringify([receiptId, ...[...names].sort((one, other) => one - other)])
     const known = batches.get(key) ?? { receiptId, findings: [], runs: new Set<number>(), names }
     known.findings.push(finding)
@@ -548,14 +602,18 @@ async function eraseFindings(
     ofNames.set(finding, names)
     if (names.kind === 'erase') add(finding, new Set(), names.names)
   }
-  const unowned = new Set<string>()
+  const owned: Owned = { runs: new Set(), names: new Set() }
   for (const batch of batches.values()) {
-    const noted = await noteBatch(deps, source, { readingId, cursor, batch, unowned }, words)
+    const noted = await noteBatch(deps, source, { readingId, range, batch, owned }, words)
     deps.interrupt('read.noted')
     if (noted) await erasePage(deps, source, noted, words, explained)
   }
-  // The same page again, by the reader: not by the queries that erased.
-  const again = batches.size === 0 ? undefined : (await readPage(source, cursor, words)).findings
+  // By the reader: not by the queries that erased. Where each place can be read by itself, no range is read.
+  const inRange = [...batches.values()].flatMap((batch) =>
+    batch.findings.flatMap(({ place }) => (place.again ? [] : [place.id])),
+  )
+  const stored = { from: range.from, until: range.until ?? endOfSource }
+  const again = inRange.length === 0 ? undefined : await readAgain(source, stored, inRange, words)
   const results = new Map<string, PageResult>()
   for (const finding of findings) {
     const { receiptId, place } = finding
@@ -571,63 +629,97 @@ async function eraseFindings(
     results.set(receiptId, of)
     const before = decided(finding)
     const namesBefore: NameAssessment = ofNames.get(finding) ?? { kind: 'none' }
-    const isErased = before.kind === 'erase' || namesBefore.kind === 'erase'
+    const isErased = !place.isFixed && (before.kind === 'erase' || namesBefore.kind === 'erase')
     const rest = isErased ? await remaining(finding, again, words) : undefined
-    const now = rest && (await withoutShared(deps, rest, words, explained))
-    const unchanged: RemainingReason = unowned.has(keyOf(finding)) ? 'owned' : 'unchanged'
+    const now = rest?.finding && (await withoutShared(deps, rest.finding, words, explained))
+    // A value that can no longer be read may still contain the words.
+    const isUncertain = rest?.isUnread === true && !found.unread.has(place.id)
     const leave = (reason: RemainingReason, writtenAt: Date | undefined) =>
       of.places.push({ place: place.id, reason, writtenAt })
     const namesAfter: NameAssessment = !isErased ? namesBefore : now ? await decidedNames(now) : { kind: 'none' }
-    if (namesAfter.kind !== 'none') {
+    // Only what was to be erased here counts as erased: others may also have deleted a place that nobody here changes.
+    if (namesAfter.kind === 'leave') {
       of.namesListed++
-      if (namesAfter.kind === 'leave') leave(namesAfter.reason, namesAfter.writtenAt)
-      else leave(unchanged, now?.texts[0]?.writtenAt)
-    } else if (namesBefore.kind !== 'none') of.namesErased++
+      leave(namesAfter.reason, namesAfter.writtenAt)
+    } else if (namesBefore.kind !== 'none') {
+      const reason = reasonToStay(
+        namesAfter.kind === 'erase',
+        owned.names.has(finding) || owned.runs.has(finding),
+        isUncertain,
+        place.isFixed,
+      )
+      if (reason === undefined) of.namesErased++
+      else {
+        of.namesListed++
+        leave(reason, now?.texts[0]?.writtenAt)
+      }
+    }
     if (!hasRuns(finding)) continue
     if (before.kind === 'explained') {
       of.explained++
       continue
     }
     const after = before.kind === 'leave' ? before : now && hasRuns(now) ? decided(now) : undefined
-    if (after === undefined || after.kind === 'explained') {
-      of.erased++
+    if (after?.kind === 'leave') {
+      of.left++
+      leave(after.reason, after.writtenAt)
       continue
     }
-    of.left++
-    if (after.kind === 'leave') leave(after.reason, after.writtenAt)
-    else leave(unchanged, now?.texts[0]?.writtenAt)
+    const reason = reasonToStay(after?.kind === 'erase', owned.runs.has(finding), isUncertain, place.isFixed)
+    if (reason === undefined) of.erased++
+    else {
+      of.left++
+      leave(reason, now?.texts[0]?.writtenAt)
+    }
   }
   return results
 }
 
-/** Stores what is about to be erased; undefined if the places belong to others. Adds their keys to `unowned`. */
+/** The findings of a page that were to be erased and do not belong to others: their words, or the names in them. */
+interface Owned {
+  runs: Set<Finding>
+  names: Set<Finding>
+}
+/** Why a place counts as left although it was to be erased; undefined if it was erased. */
+const reasonToStay = (
+  isThere: boolean,
+  isOwned: boolean,
+  isUncertain: boolean,
+  isFixed = false,
+): RemainingReason | undefined =>
+  isFixed ? 'unchanged' : !isOwned ? 'owned' : isThere || isUncertain ? 'unchanged' : undefined
+
+/** Stores what is about to be erased; undefined if all places belong to others. Adds the other findings to `owned`. */
 const noteBatch = (
   { db }: Pick<ReadingDeps, 'db'>,
   { name: holder }: DataSource,
   {
     readingId,
-    cursor,
+    range,
     batch: { receiptId, findings, runs, names },
-    unowned,
-  }: { readingId: string; cursor: string | null; batch: Batch; unowned: Set<string> },
+    owned,
+  }: { readingId: string; range: ReadRange; batch: Batch; owned: Owned },
   { of }: WordsOfReading,
 ): Promise<NotedPage | undefined> =>
   db.transaction(async (tx) => {
     const { projects = [], erasedAt } = of.get(receiptId) ?? {}
     const ofNames = [...names].sort((one, other) => one - other).map(BigInt)
     const items = new Set<ItemId>()
+    const places: string[] = []
     for (const finding of findings) {
       const { place } = finding
       const some =
         names.size > 0 && place.itemsOfNames
           ? await place.itemsOfNames(projects, tx)
           : await place.itemsOf(projects, tx, (ids) => erasedAmong(tx, ids, receiptId))
-      if (some.length === 0) unowned.add(keyOf(finding))
+      if (some.length === 0) continue
+      owned[names.size > 0 ? 'names' : 'runs'].add(finding)
+      places.push(place.id)
       for (const item of some) items.add(item)
     }
     if (items.size === 0) return undefined
     const page = createHash('sha256')
-      .update(names.size === 0 ? (cursor ?? '') : JSON.stringify([cursor, ofNames.map(String)]))
+      .update(names.size === 0 ? (range.from ?? '') : JSON.stringify([range.from, ofNames.map(String)]))
       .digest('base64url')
       .slice(0, 22)
     const data = {
@@ -636,7 +728,8 @@ const noteBatch = (
       holder,
       page,
       items: [...items].sort(),
-      places: findings.map(({ place }) => place.id),
+      places,
+      until: range.until ?? endOfSource,
       // Of what came back, only the words of the returned texts are erased: others may write the rest anew.
       runs: erasedAt ? [...runs].map(BigInt) : [],
       names: ofNames,
@@ -644,25 +737,66 @@ const noteBatch = (
     await tx.readingPage.upsert({
       where: { readingId_receiptId_holder_page: { readingId, receiptId, holder, page } },
       create: data,
-      update: { items: data.items, places: data.places, runs: data.runs },
+      update: { items: data.items, places: data.places, until: data.until, runs: data.runs },
     })
     return data
   })
 
-/** What a place contains now. A place that cannot be read again by its page is read by itself. */
+/** What a place contains now. A place that cannot be read again by its range is read by itself. */
 async function remaining(
   finding: Finding,
-  again: ReadonlyMap<string, Finding> | undefined,
+  again: ReadPlaces | undefined,
   { all }: WordsOfReading,
-): Promise<Finding | undefined> {
+): Promise<{ finding: Finding | undefined; isUnread: boolean }> {
   const { receiptId, place } = finding
-  if (!place.again) return again?.get(keyOf(finding))
+  if (!place.again)
+    return { finding: again?.findings.get(keyOf(finding)), isUnread: again?.unread.has(place.id) === true }
   const writtenAt = await place.writtenAt?.()
-  const texts = (await place.again()).flatMap((text) => {
+  const { texts, isUnread = false } = await place.again()
+  const found = texts.flatMap((text) => {
     const words = all.foundIn(text).get(receiptId)
     return words ? [{ text, writtenAt, ...words }] : []
   })
-  return { receiptId, place, texts }
+  const isPartial = texts.some((text) => viewsOf(text).isIncomplete)
+  return { finding: { receiptId, place, texts: found }, isUnread: isUnread || isPartial }
+}
+
+/**
+ * Finishes what the page of an ended process was about to erase: erases it again under the same key, so that the engine counts and logs it, and
+ * counts the places without the words. The page itself is read next, and the reading finds the other places again.
+ */
+async function finishNoted(
+  deps: ReadingDeps,
+  { readingId, source, cursor }: { readingId: string; source: Readable; cursor: string | null },
+  words: WordsOfReading,
+  explained: () => Promise<Explained>,
+): Promise<void> {
+  const { db, now } = deps
+  const noted = await db.prisma.readingPage.findMany({ where: { readingId, holder: source.name } })
+  if (noted.length === 0) return
+  for (const one of noted) await erasePage(deps, source, one, words, await explained())
+  const ranges = new Map<StoredEnd, ReadPlaces>()
+  const results: { receiptId: string; isOfNames: boolean; erased: number; unread: string[] }[] = []
+  for (const { receiptId, places, names, until } of noted) {
+    const read = ranges.get(until) ?? (await readAgain(source, { from: cursor, until }, places, words))
+    if (!source.readPlaces) ranges.set(until, read)
+    const gone = places.filter((id) => !read.findings.has(JSON.stringify([receiptId, id])))
+    const unread = gone.filter((id) => read.unread.has(id))
+    results.push({ receiptId, isOfNames: names.length > 0, erased: gone.length - unread.length, unread })
+  }
+  await db.transaction(async (tx) => {
+    for (const { receiptId, isOfNames, erased, unread } of results) {
+      const where = { readingId, receiptId, holder: source.name }
+      await addFinding(
+        tx,
+        where,
+        isOfNames ? { namesErased: erased, namesListed: unread.length } : { erased, left: unread.length },
+      )
+      const listed = unread.map((place): LeftPlace => ({ place, reason: 'unchanged', writtenAt: undefined }))
+      await listPlaces(tx, { ...where, now: now() }, listed)
+    }
+    await tx.readingPage.deleteMany({ where: { readingId, holder: source.name } })
+  })
 }
 
 /** Reads the next page of a data source. Returns false after the last one. */
@@ -679,28 +813,27 @@ async function advance(
   if (row.completedAt !== null) return false
   if (row.startedAt === null) await db.prisma.readingStore.update({ where, data: { startedAt: now() } })
   const { cursor } = row
-  // What the page erased before its process ended is erased again under the same key, so that the engine counts and logs it.
-  const noted = await db.prisma.readingPage.findMany({ where: { readingId, holder: source.name } })
-  for (const one of noted)
-    await withStore(source.store, async () => erasePage(deps, source, one, words, await explained()))
-  const page = await withStore(source.store, () => readPage(source, cursor, words))
+  await withStore(source.store, () => finishNoted(deps, { readingId, source, cursor }, words, explained))
+  const found = new ReadPlaces(words)
+  const page = await withStore(source.store, () => source.read(cursor, found.visit))
   deps.interrupt('read.page')
-  const findings = [...page.findings.values()]
+  const range = { from: cursor, until: page.next }
   const counts =
-    findings.length === 0
+    found.findings.size === 0
       ? new Map<string, PageResult>()
       : await withStore(source.store, async () =>
-          eraseFindings(deps, source, { readingId, cursor, found: findings }, words, await explained()),
+          eraseFindings(deps, source, { readingId, range, found }, words, await explained()),
         )
   await db.transaction(async (tx) => {
     const unread: Record<string, number> = { ...countsIn(row.unread) }
     for (const [reason, count] of Object.entries(page.unread)) unread[reason] = (unread[reason] ?? 0) + count
+    if (found.partial > 0) unread.large = (unread.large ?? 0) + found.partial
     const { count } = await tx.readingStore.updateMany({
       where: { readingId, holder: source.name, cursor, completedAt: null },
       data: {
         cursor: page.next,
-        texts: { increment: page.texts },
-        units: { increment: page.units },
+        texts: { increment: found.texts },
+        units: { increment: found.units },
         unread,
         fault: null,
         faultSince: null,
@@ -708,14 +841,9 @@ async function advance(
       },
     })
     if (count === 0) return
-    for (const [receiptId, found] of counts) {
-      await addFinding(tx, { readingId, receiptId, holder: source.name }, found)
-      await listPlaces(tx, { readingId, receiptId, holder: source.name, now: now() }, found.places)
-    }
-    for (const { receiptId, places, names } of noted) {
-      const deleted = places.filter((id) => !page.findings.has(JSON.stringify([receiptId, id]))).length
-      const result = names.length > 0 ? { namesErased: deleted } : { erased: deleted }
+    for (const [receiptId, result] of counts) {
       await addFinding(tx, { readingId, receiptId, holder: source.name }, result)
+      await listPlaces(tx, { readingId, receiptId, holder: source.name, now: now() }, result.places)
     }
     await tx.readingPage.deleteMany({ where: { readingId, holder: source.name } })
   })
@@ -820,7 +948,10 @@ const statementOf = (
 const isSigned = async (tx: Transaction, receiptId: string): Promise<boolean> =>
   (await tx.erasure.count({ where: { receiptId, state: 'signed' } })) > 0
 
-/** Signs the second statement of a receipt, and deletes words that nothing needs any more. The ledger contains it first, as the receipt. */
+/**
+ * Signs the statement of the complete reading on a receipt, and deletes words that nothing needs any more. As with a receipt, the ledger
+ * stores the statement before the database does.
+ */
 async function signReading(
   deps: SignDeps,
   readingId: string,

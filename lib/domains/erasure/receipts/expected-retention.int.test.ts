@@ -92,7 +92,10 @@ it('a receipt lists as retained what the inventory and the plan announced, in th
 
 it('a receipt omits, like the inventory and the plan, what does not apply to the person', async () => {
   const { listed, planned, signed } = await erased(await personWithPassword(test))
-  const codes = ['request', 'sameTexts', 'hashes', 'sharedIds', 'audit', 'proof', 'id'].map((code) => [code, 1])
+  const codes = ['request', 'sameTexts', 'hashes', 'fingerprints', 'sharedIds', 'audit', 'proof', 'id'].map((code) => [
+    code,
+    1,
+  ])
   expect(classesOf(signed)).toEqual(codes)
   expect(classesOf(planned)).toEqual(codes)
   expect(classesOf(listed)).toEqual(codes)

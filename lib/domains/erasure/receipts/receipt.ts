@@ -412,7 +412,7 @@ export async function storeReceipt(
 }
 
 interface ExpectedErasure {
-  subject: Pick<Subject, 'account'>
+  subject: Pick<Subject, 'account' | 'participants'>
   /** The number of records to erase, by data source. */
   counts: ReadonlyMap<string, number>
   /** Further counts of these records by name, by data source. Without them, external systems are not named. */
@@ -444,13 +444,15 @@ export const expectedRetention =
     hasAdminActs: HasAdminActs
     facts: RetentionFacts
   }): ExpectedRetention =>
-  async ({ subject: { account }, counts, results, held }, now) => {
+  async ({ subject: { account, participants = [] }, counts, results, held }, now) => {
     const countOf = (name: string): number => counts.get(name) ?? 0
     const beyondReach = dataSources.flatMap(({ name, leftBehind }) => {
       const count = countOf(name)
       return count > 0 ? (leftBehind?.(count, results?.get(name)) ?? []) : []
     })
-    const hasTexts = countOf('projects.messages') + countOf('projects.documents') > 0
+    // A person is also searched by name and address.
+    const isPerson = account !== null || participants.length > 0
+    const hasWords = isPerson || countOf('projects.messages') + countOf('projects.documents') > 0
     const isMailed = account !== null && facts.emailsInFolder
     const hasAddress = account !== null && held.length > 0
     return retainedOfSubject(now, {
@@ -465,6 +467,6 @@ export const expectedRetention =
       letters: !isMailed ? 'none' : held.length > 0 ? 'all' : 'last',
       // The cache is searched for the ids of every subject.
       isSearchedAgain: true,
-      words: hasTexts ? fingerprintRetention(now, facts) : [],
+      words: hasWords ? fingerprintRetention(now, facts) : [],
     })
   }

@@ -314,7 +314,7 @@ describe('a subject with data in every place', () => {
     expect(await everything()).toEqual(before)
   })
 
-  it('leaves working jobs after its erasure: sums stay correct for new votes, weighing and claims', async () => {
+  it('an erasure leaves correct sums, so that later votes, jobs that weigh them, and claims succeed', async () => {
     const { other, mine } = all
     await test.db.query(undefined, 'DELETE FROM tokens WHERE agent_id = ANY($1)', [mine.map(({ id }) => id)])
     await test.db.query(undefined, 'DELETE FROM agents WHERE id = ANY($1)', [mine.map(({ id }) => id)])

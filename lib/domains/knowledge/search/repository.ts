@@ -89,7 +89,7 @@ export const anyMatch = statement('knowledge.any-match', {
 export interface RankedForm extends SearchForm {
   /** `index`: matches from the word index; `quality`: the rows of highest quality are scanned. */
   candidates: 'index' | 'quality'
-  /** Numbers of terms and of phrases. */
+  /** How many terms and phrases the query contains. */
   terms: number
   phrases: number
 }

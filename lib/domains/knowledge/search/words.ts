@@ -201,7 +201,7 @@ export function searchVector(texts: readonly WeightedText[]): string {
 /** Maximum nesting depth that is indexed; validated units are less deep. */
 const deepest = 64
 
-/** All searchable texts of a unit, main topic first. Of its ids only the last part of its own id is included; times are not. */
+/** All searchable texts of a unit, main topic first. The last part of the unit's own id is included, but no other ids and no times. */
 export function weightedTextsOf(unit: Unit): WeightedText[] {
   const texts: WeightedText[] = []
   const add = (weight: WeightedText['weight'], text: string | undefined): void => {

@@ -86,7 +86,8 @@ describe('a title as name', () => {
     expect(frontMatter).toMatchObject({ name, title })
     expect(warnings).toEqual([expect.stringContaining(`"${name}"`)])
   })
-  it('is absent when the name is an identifier', () => expect(read(needed).frontMatter).not.toHaveProperty('title'))
+  it('returns no title when the name is already an identifier', () =>
+    expect(read(needed).frontMatter).not.toHaveProperty('title'))
 })
 
 describe('faults with their lines', () => {

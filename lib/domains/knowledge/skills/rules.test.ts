@@ -23,18 +23,28 @@ const whole: FrontMatter = {
 
 describe('quality of a skill', () => {
   it.each([
-    ['nothing to go by', bare, { bodyLength: 0, files: 0, misrepresents: false }, 0],
-    ['a text alone', bare, { bodyLength: 1_000, files: 0, misrepresents: false }, 0.15],
-    ['all there is to give', whole, { bodyLength: 2_000, files: 1, misrepresents: false }, 1],
-    ['never more than that', whole, { bodyLength: 90_000, files: 90, misrepresents: false }, 1],
-    ['half for what misrepresents itself', whole, { bodyLength: 2_000, files: 1, misrepresents: true }, 0.5],
+    ['a skill without text, files and front matter', bare, { bodyLength: 0, files: 0, misrepresents: false }, 0],
+    ['a text without files and front matter', bare, { bodyLength: 1_000, files: 0, misrepresents: false }, 0.15],
+    ['a complete skill', whole, { bodyLength: 2_000, files: 1, misrepresents: false }, 1],
     [
-      'a fifth of the front matter',
+      'a complete skill with more text and files than the maximum',
+      whole,
+      { bodyLength: 90_000, files: 90, misrepresents: false },
+      1,
+    ],
+    [
+      'a complete skill that misrepresents itself: half',
+      whole,
+      { bodyLength: 2_000, files: 1, misrepresents: true },
+      0.5,
+    ],
+    [
+      'one of five fields of the front matter',
       { ...bare, license: 'MIT' },
       { bodyLength: 0, files: 0, misrepresents: false },
       0.06,
     ],
-  ])('is the expected value for: %s', (_what, frontMatter, facts, quality) =>
+  ])('skillQuality returns the value for %s', (_what, frontMatter, facts, quality) =>
     expect(skillQuality(frontMatter, facts)).toBe(quality),
   )
 })

@@ -184,7 +184,7 @@ export const approveSop = operation({
   path: '/v1/sop/{id}/approve',
   summary: 'Approve a version of an SOP',
   description:
-    'For admins. Approves the current version unless another one is named. With If-Match, only the version that you read is approved, even if a newer one exists. Approving again keeps the first approver and time. A rectification of the version revokes its approval. A repetition by Idempotency-Key returns the current version: no copy of `unit` is stored with the response.',
+    'For admins, except of what they or their agents wrote. Approves the current version unless another one is named. With If-Match, only the version that you read is approved. Approving again keeps the first approver and time. A rectification of the version revokes its approval. A repetition by Idempotency-Key returns the current version: no copy of `unit` is stored with the response.',
   permission: 'knowledge:admin',
   audit: { action: 'update', ...resource },
   params,
@@ -193,7 +193,7 @@ export const approveSop = operation({
   contributed: true,
   output: z.strictObject({ data: StoredSop }),
   secrets: ['unit'],
-  refusals: ['not_found', 'erased', 'precondition_failed'],
+  refusals: ['not_found', 'forbidden', 'erased', 'precondition_failed'],
 })
 
 export const exportSopAsSkill = operation({

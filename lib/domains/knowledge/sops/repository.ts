@@ -107,11 +107,16 @@ export const insertVersion = statement('knowledge.insert-version', {
   sql: `INSERT INTO sop_versions (unit_id, version, document, created_by, created_at)
     SELECT $unit, coalesce(max(version), 0) + 1, $document::jsonb, $actor, $now FROM sop_versions WHERE unit_id = $unit`,
 })
+/** SQL: who answers for an actor as the audit log names actors: the person, the owner of the agent, or an agent without an owner. */
+const answeringSql = (actor: string): string =>
+  `coalesce((SELECT 'user:' || o.owner_id FROM agent_owners o WHERE o.id = ${actor}), ${actor})`
+/** `isOwn`: the person who answers for the actor also answers for the author of the version or of the SOP. */
 export const approvalOfVersion = statement('knowledge.approval-of-version', {
-  takes: { unit: 'text', version: 'int4' },
-  returns: { approved_at: 'timestamptz?', visibility: 'text' },
-  sql: `SELECT approved_at, document->'metadata'->>'visibility' AS visibility FROM sop_versions
-    WHERE unit_id = $unit AND version = $version`,
+  takes: { unit: 'text', version: 'int4', actor: 'text' },
+  returns: { approved_at: 'timestamptz?', visibility: 'text', isOwn: 'bool!' },
+  sql: `SELECT v.approved_at, v.document->'metadata'->>'visibility' AS visibility,
+      ${answeringSql('$actor')} IN (${answeringSql('v.created_by')}, ${answeringSql('u.agent_id')}) AS "isOwn"
+    FROM sop_versions v JOIN units u ON u.id = v.unit_id WHERE v.unit_id = $unit AND v.version = $version`,
 })
 /** Deletes a version; a private one only for its author. */
 export const deleteVersion = statement('knowledge.delete-version', {

@@ -397,7 +397,7 @@ interface Approved {
 
 /**
  * Approves a version, by default the current one. The first approver stays recorded. Returns undefined if the actor cannot see the SOP.
- * @throws {Problem} `precondition_failed`; `not_found` for a version that does not exist or was private
+ * @throws {Problem} `precondition_failed`; `not_found` for a version that does not exist or was private; `forbidden` for an author
  */
 async function approve(
   ctx: MutationContext,
@@ -413,13 +413,18 @@ async function approve(
       'The SOP has changed since you read it, so nothing was approved. Read it again.',
     )
   const version = asked.version ?? seen.current_version
-  const [versions] = await approvalOfVersion(tx, { unit: id, version })
+  const [versions] = await approvalOfVersion(tx, { unit: id, version, actor: actor.id })
   if (!versions || (versions.visibility === 'private' && !actor.agents.includes(seen.agent_id)))
     throw new Problem(
       'not_found',
       `The SOP has no version ${version} that you can read. The newest version is ${seen.current_version}.`,
     )
   if (versions.approved_at !== null) return { row: seen, version, changed: false }
+  if (versions.isOwn)
+    throw new Problem(
+      'forbidden',
+      'You, or an agent of yours, wrote this SOP or this version, so another admin approves it. Nothing was approved.',
+    )
   await tx.sopVersion.update({
     where: { unitId_version: { unitId: id, version } },
     data: { approvedBy: actor.id, approvedAt: now },

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
-import { issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
+import { issuedAgent, type Person, passwordEntered, signedIn } from '#lib/testing/people.ts'
 import { chosenId, sop, trace } from '#lib/testing/units.ts'
 
 let test: TestApp
@@ -437,6 +437,34 @@ describe('approval', () => {
     expect((await get(`/v1/sop/${id}`)).json.data.approved_version).toBeNull()
   })
 
+  it('is rejected for the author, the owner of the author and their other agents, also of an earlier or corrected version', async () => {
+    const boss = await signedIn(test, 'admin')
+    const other = await signedIn(test, 'admin')
+    const writing = await issuedAgent(test, ['read', 'write', 'admin'], { tier: 'enterprise', owner: boss })
+    const further = await issuedAgent(test, ['read', 'admin'], { tier: 'enterprise', owner: boss })
+    const lone = await issuedAgent(test, ['read', 'write', 'admin'], { tier: 'enterprise' })
+    const byPerson = (id: string, { cookie }: { cookie: string }, version: number) =>
+      test.fetch('POST', `/v1/sop/${id}/approve`, { cookie, body: { version } })
+    const id = await made(sop(step('one')), writing.token)
+    await revise(id, sop(step('two')), writing.token)
+    for (const version of [1, 2])
+      for (const refused of [
+        await approve(id, { version }, writing.token),
+        await approve(id, { version }, further.token),
+        await byPerson(id, boss, version),
+      ])
+        expect([refused.status, refused.json.code]).toEqual([403, 'forbidden'])
+    const own = await made(sop(), lone.token)
+    expect((await approve(own, {}, lone.token)).status).toBe(403)
+    // An admin who corrects the SOP of somebody else writes a version, too.
+    await passwordEntered(test, other)
+    const corrected = await test.fetch('PUT', `/v1/sop/${own}`, { cookie: other.cookie, body: sop(step('corrected')) })
+    expect(corrected.status, corrected.text).toBe(200)
+    expect((await byPerson(own, other, 2)).status).toBe(403)
+    expect((await byPerson(own, boss, 2)).status).toBe(200)
+    expect((await byPerson(id, other, 2)).json.data).toMatchObject({ approved_version: 2 })
+  })
+
   it('applies, with If-Match, to the version that was read, not to a later one', async () => {
     const id = await made(sop(step('harmless')))
     const read = (await get(`/v1/sop/${id}`, admin.token)).headers.get('etag') ?? ''
@@ -606,8 +634,8 @@ describe('stored responses', () => {
     const again = await publishing(id, token, 'publish-1')
     expect([again.status, again.json]).toEqual([200, first.json])
     const headers = { 'Idempotency-Key': 'approve-1' }
-    expect((await approve(id, {}, token, headers)).text).toContain('zanzibar')
-    const approved = await approve(id, {}, token, headers)
+    expect((await approve(id, {}, admin.token, headers)).text).toContain('zanzibar')
+    const approved = await approve(id, {}, admin.token, headers)
     expect([approved.status, approved.json.data.approved_version]).toEqual([200, 1])
     expect(approved.text).toContain('zanzibar')
     expect(await answers()).not.toContain('zanzibar')
@@ -732,7 +760,7 @@ describe('a revoked token', () => {
   it('is rejected everywhere, also for an idempotent retry', async () => {
     const agent = await issuedAgent(test, ['read', 'write', 'admin'])
     const headers = { 'Idempotency-Key': 'approve-once' }
-    const id = await made(sop(), agent.token)
+    const id = await made()
     expect((await approve(id, {}, agent.token, headers)).status).toBe(200)
     const replayed = await approve(id, {}, agent.token, headers)
     expect(replayed.headers.get('idempotency-replayed')).toBe('true')

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { isIPv4, isIPv6 } from 'node:net'
+import { clientNetworkOf } from '#lib/kernel/network-keys.ts'
 import { ageToCount } from '../rules.ts'
 
 /**
@@ -20,30 +20,6 @@ export const isHeardSql = (who: string, agent: string, oldEnough: string): strin
   `(${who} LIKE 'user:%' OR ${agent}.owner_id IS NOT NULL OR ${agent}.created_at <= ${oldEnough}::timestamptz)`
 export const bornBefore = (now: Date): Date => new Date(now.getTime() - ageToCount)
 
-/** The eight groups of an IPv6 address as numbers. */
-function groupsOf(address: string): number[] {
-  const [head = '', tail] = address.split('::')
-  const parse = (part: string) => (part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16)))
-  const first = parse(head)
-  if (tail === undefined) return first
-  const last = parse(tail)
-  return [...first, ...Array<number>(Math.max(0, 8 - first.length - last.length)).fill(0), ...last]
-}
-
-/**
- * The network that one client controls: an IPv4 address, or the /48 of an IPv6 address, the usual assignment to one customer (RFC 6177).
- * IPv4-mapped IPv6 addresses become IPv4. Any other text is returned unchanged.
- */
-export function networkOf(address: string): string {
-  const bare = address.split('%', 1)[0] ?? ''
-  const inside = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(bare)?.[1] ?? bare
-  if (isIPv4(inside)) return inside
-  if (!isIPv6(bare)) return address
-  return `${groupsOf(bare)
-    .slice(0, 3)
-    .map((group) => group.toString(16))
-    .join(':')}::/48`
-}
-
 /** Keyed hash of a client's network; the address itself is not stored. */
-export const hashedNetwork = (ip: string, key: Uint8Array) => createHmac('sha256', key).update(networkOf(ip)).digest()
+export const hashedNetwork = (ip: string, key: Uint8Array) =>
+  createHmac('sha256', key).update(clientNetworkOf(ip)).digest()

@@ -212,6 +212,20 @@ const looseLine = String.raw`${closing}[ \t]{0,2}[:：]?[*_]{0,2}[ \t]{0,4}\r?\n
 /** Words between a name and the sign that assigns its value: `Passwort fürs WLAN`. */
 const moreWords = /(?:[ _][\p{L}\p{M}\u200c’'.-]{1,16}(?![\p{L}\p{N}]|_\d)){1,3}/uy
 const compoundAt = /[^\0-\x7f：\s]{1,16}\s?[:：]\s?/uy
+/** Tags between a name and its value: `<th>Password:</th>\n<td class="x">…`, `<b>Password:</b> …`, `Password:<br>…`. */
+const tagsAt = /[ \t]{0,3}[:：]?\s{0,3}(?:<\/?[a-z][a-z\d]{0,9}(?:\s[^<>\n]{0,80})?>\s{0,20}){1,6}/iy
+/** The end of the text of an element. */
+const textEnd = /\s{0,20}(?:<|$)/y
+/** A word with a number: a variable in code, and a password where a text contains nothing else. */
+const numberedWord = /^\p{Lu}?\p{Ll}{3,}\d{1,6}$/u
+/** The beginning of a line that assigns to a name: `DB_`, `spring.datasource.`, `> - **`. */
+const lineStart = /(?:^|\n)[ \t>*#-]{0,12}["'*_\x60]{0,3}(?:\w{1,24}[_.-]){0,3}$/
+/** What an object with a name and a value has between them, and the value when it precedes the name. */
+const propertiesAt =
+  /["'](?:\s{0,8},\s{0,8}["'](?!value["'])\w{1,20}["']\s?:\s?(?:["'][^"'\n]{0,60}["']|[\w.]{1,12})){0,4}\s{0,8},\s{0,8}["'](?:value|text|content|val)["']\s?:\s?(?=["'])/iy
+const valueBefore =
+  /["'](?:value|text|content|val)["']\s?:\s?(?<quote>["'])(?<value>[^"'\\\n]{4,80})\k<quote>\s{0,8},\s{0,8}["'](?:name|key|label|field|title|id)["']\s?:\s?["']$/i
+const labelBefore = /["'](?:name|key|label|field|title|id)["']\s?:\s?["']$/i
 const compiled = (list: readonly string[]) => new RegExp(list.map((form) => `(?:${form})`).join('|'), 'iy')
 const operatorAt = compiled(forms.operator)
 const placeAt = compiled([...forms.operator, ...forms.place])
@@ -289,6 +303,12 @@ const attributeEnd = /^[\w .-]{0,20}\\{0,3}["'](?:\s[^<>\n]{0,60}[^<>\n=-])?>/
 const attribute = /[\w-]\s?=\s?\\{0,3}["'][\w .-]{0,40}$/
 const nameAttribute = /(?:name|key)\s?=\s?\\{0,3}["'][\w.-]{0,40}$/i
 
+/** Whether a row of a table in Markdown contains the position. */
+const isCell = (text: string, at: number): boolean => {
+  const lead = text.slice(Math.max(0, at - 64), at)
+  return lead.includes('|') && inTable.test(lead)
+}
+
 interface Written {
   start: number
   end: number
@@ -342,7 +362,47 @@ function valueAt(text: string, at: number, stops = ''): Written | undefined {
 
 /** Whether code follows an unquoted value: a call, an index, a template or a type. */
 const isCode = (text: string, { end, isQuoted }: Written): boolean =>
-  !isQuoted && /^(?:[([{`$]|<(?!\/))/.test(text.slice(end, end + 2))
+  !isQuoted && /^(?:[([{`$]|<(?!\/|br\b))/.test(text.slice(end, end + 4))
+
+/** Whether a line consists of the name, the sign that assigns, and the value. */
+function isOwnLine(text: string, start: number, nameEnd: number, valueStart: number, valueEnd: number): boolean {
+  if (!/^[ \t]{0,8}(?:\r?\n|$)/.test(text.slice(valueEnd, valueEnd + 10))) return false
+  const lead = text.slice(Math.max(0, start - 80), start)
+  if (!lineStart.test(lead)) return false
+  const sign = text.slice(nameEnd, valueStart)
+  // `this.password = value2` is code, `app.password=value2` a line of a file of settings.
+  return !(/=/.test(sign) && /\s/.test(sign) && /\.$/.test(lead)) && !/[=:]>|->|<|[:]{2}/.test(sign)
+}
+
+/** Whether the value is the text of an element, or the line of a `value` after that of its name. */
+const isOwnText = (text: string, nameEnd: number, valueStart: number, valueEnd: number): boolean => {
+  const gap = text.slice(nameEnd, valueStart)
+  if (/>\s{0,3}$/.test(gap) && text.startsWith('</', valueEnd)) return !/[-=]>\s{0,3}$/.test(gap)
+  return (
+    /\n[ \t]{1,20}value:[ \t]{1,3}$/.test(gap) && /^[ \t]{0,8}(?:\r?\n|$)/.test(text.slice(valueEnd, valueEnd + 10))
+  )
+}
+
+/** The text of the element after the name, or after the element that contains the name; not the text that was already examined. */
+function besideTags(text: string, nameEnd: number, examined?: number): Written | undefined {
+  if (!/^[ \t]{0,3}[:：]?\s{0,3}</.test(text.slice(nameEnd, nameEnd + 8))) return undefined
+  const place = endOf(tagsAt, text, nameEnd)
+  const written = place === undefined || place === examined ? undefined : valueAt(text, place)
+  return written && endOf(textEnd, text, written.end) !== undefined ? written : undefined
+}
+
+/** The value of an object in JSON whose name or label is the word: `{"label":"Password","type":"x","value":"…"}`. */
+function besideName(text: string, start: number, nameEnd: number): Written | undefined {
+  if (!/["']/.test(text.charAt(start - 1))) return undefined
+  const lead = text.slice(Math.max(0, start - 160), start)
+  if (!labelBefore.test(lead)) return undefined
+  const place = endOf(propertiesAt, text, nameEnd)
+  if (place !== undefined) return valueAt(text, place)
+  const value = valueBefore.exec(lead)
+  if (!value?.groups) return undefined
+  const from = start - lead.length + value.index + value[0].indexOf(value.groups.value ?? '', value[0].indexOf(':'))
+  return { start: from, end: from + (value.groups.value ?? '').length, isQuoted: true }
+}
 
 /**
  * The secret that the word from `start` to `end` names and the text assigns: `DB_PASSWORD=x`, `"clientSecret": "x"`, `--password x`,
@@ -385,7 +445,8 @@ export function assignedSecretAt(text: string, keyword: string, start: number): 
     attribute.test(lead) &&
     !nameAttribute.test(lead) &&
     attributeEnd.test(text.slice(nameStop ?? end, (nameStop ?? end) + 90))
-  const decide = (written: Written | undefined, isSentence: boolean): AssignedSecret | undefined => {
+  // `isAlone`: the value is all that its cell, element or line contains, so that it is no expression.
+  const decide = (written: Written | undefined, isSentence: boolean, isAlone = false): AssignedSecret | undefined => {
     if (written === undefined || isCode(text, written)) return undefined
     const value = unescaped(text.slice(written.start, written.end))
     if (!written.isQuoted && isOwnMember(value, text.slice(Math.max(0, start - 48), nameStop ?? end))) return undefined
@@ -396,8 +457,10 @@ export function assignedSecretAt(text: string, keyword: string, start: number): 
     if (keyword === 'key' && !keyPrefix.test(lead) && !(isQuery && value.length > 19)) return undefined
     // A row of texts in Base64 may contain a short name as one of them: `PW4= cmVkaXM=`.
     if (isShort && /^\d?= /.test(text.slice(end, end + 3))) return undefined
-    if (isSentence && !(/\d/.test(value) && letter.test(value) && isChosen(value, written.isQuoted))) return undefined
-    if (!needsKey && !isChosen(value, written.isQuoted) && !isStrong()) return undefined
+    const isLiteral = written.isQuoted || (isAlone && isPassword && numberedWord.test(value))
+    if (isSentence) {
+      if (!/\d/.test(value) || !letter.test(value) || !isChosen(value, isLiteral)) return undefined
+    } else if (!needsKey && !isChosen(value, isLiteral) && !isStrong()) return undefined
     const isPublished = isPublishedValue(value)
     if (isSentence && isPublished) return undefined
     // A nonce of RFC 6455 has 16 bytes and is in every sample of a handshake.
@@ -416,19 +479,34 @@ export function assignedSecretAt(text: string, keyword: string, start: number): 
     }
   }
 
-  const assigned =
-    endOf(isShort ? operatorAt : placeAt, text, nameStop ?? end) ??
-    (inTable.test(text.slice(Math.max(0, start - 64), start)) ? endOf(cellAt, text, nameStop ?? end) : undefined)
+  const isInTable = isCell(text, start)
+  const operated = endOf(isShort ? operatorAt : placeAt, text, nameStop ?? end)
+  const assigned = operated ?? (isInTable ? endOf(cellAt, text, nameStop ?? end) : undefined)
   if (assigned !== undefined) {
     const written = valueAt(text, assigned, isQuery ? '&#' : '')
     // A comparison with a variable assigns nothing.
     const isCompared = written?.isQuoted === false && /={2,3}\s*$/.test(text.slice(nameStop ?? end, assigned))
-    const found = isCompared ? undefined : decide(written, false)
+    const isAlone =
+      isPassword &&
+      written?.isQuoted === false &&
+      (operated === undefined
+        ? isInTable
+        : isQuery ||
+          isOwnLine(text, start, nameStop ?? end, assigned, written.end) ||
+          isOwnText(text, nameStop ?? end, assigned, written.end))
+    const found = isCompared ? undefined : decide(written, false, isAlone)
     if (found || isShort) return found
+  }
+  if (isPassword) {
+    const found =
+      decide(besideTags(text, nameStop ?? end, assigned), false, true) ??
+      decide(besideName(text, start, nameStop ?? end), false)
+    if (found) return found
   }
   if (optionBefore.test(lead)) {
     const gap = endOf(optionGap, text, nameStop ?? end)
-    const found = gap === undefined ? undefined : decide(valueAt(text, gap), false)
+    const found =
+      gap === undefined ? undefined : decide(valueAt(text, gap), false, /(?:^|\s)--?[\w.-]{0,40}$/.test(lead))
     if (found) return found
   }
   if (!isPassword && !/(?:api|secret|access|auth|api-)[ _-]?$|^[^\0-\x7f]/iu.test(isSpaced ? keyword : lead))
@@ -437,7 +515,13 @@ export function assignedSecretAt(text: string, keyword: string, start: number): 
   const sentence = endOf(inSentence, text, nameStop ?? end)
   // After the end of a quoted value, the next line assigns to another name.
   const isNextLine = sentence !== undefined && /["'`][;,]?[^\S\n]*\n/.test(text.slice(nameStop ?? end, sentence))
-  const found = sentence === undefined || isNextLine ? undefined : decide(valueAt(text, sentence), true)
+  const isSaid = sentence !== undefined && /[\p{L}\p{M}]\s{0,2}$/u.test(text.slice(nameStop ?? end, sentence))
+  const said = sentence === undefined || isNextLine ? undefined : valueAt(text, sentence)
+  const found = decide(
+    said,
+    true,
+    isSaid && said !== undefined && /^[.!]?(?:\s|$)/.test(text.slice(said.end, said.end + 2)),
+  )
   if (found || !isPassword) return found
   // Scripts without spaces: `密码Tr0ub4dor8xQ9`.
   if (isSpaced && isAlphanumeric(text, end)) return decide(valueAt(text, end), true)
@@ -452,14 +536,14 @@ export function assignedSecretAt(text: string, keyword: string, start: number): 
     const place =
       endOf(looseAt, text, stop) ??
       (stop === last ? undefined : endOf(placeAt, text, stop)) ??
-      (inTable.test(text.slice(Math.max(0, start - 64), start)) ? endOf(cellAt, text, stop) : undefined)
+      (isInTable ? endOf(cellAt, text, stop) : undefined)
     const value = place === undefined ? undefined : decide(valueAt(text, place), true)
     if (value) return value
     const gap = endOf(gapAt, text, stop)
     const next = gap === undefined ? undefined : valueAt(text, gap)
     if (next && hasAllClasses(text.slice(next.start, next.end))) bare ??= decide(next, true)
     const line = endOf(lineAt, text, stop)
-    const alone = line === undefined ? undefined : decide(valueAt(text, line), true)
+    const alone = line === undefined ? undefined : decide(valueAt(text, line), true, true)
     if (alone && endOf(lineEnd, text, alone.end) !== undefined) return alone
   }
   return bare && { ...bare, isPublished: true, isDefinite: () => false }

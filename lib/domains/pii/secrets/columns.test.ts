@@ -31,6 +31,28 @@ const names = [
   'WiFi password',
 ]
 const tables: Readonly<Record<string, (name: string, one: string, other: string) => string>> = {
+  'a table of HTML': (name, one, other) =>
+    `<table><thead><tr><th>Login</th><th>${name}</th></tr></thead><tbody><tr><td>anna</td><td>${one}</td></tr><tr><td>bo</td><td><code>${other}</code></td></tr></tbody></table>`,
+  'a table of HTML in lines': (name, one, other) =>
+    `<table class="x">\n <tr>\n  <td><b>Login</b></td>\n  <td><b>${name}:</b></td>\n </tr>\n <tr>\n  <td>anna</td>\n  <td>${one}</td>\n </tr>\n <tr><td>bo</td><td>${other}</td></tr>\n</table>`,
+  'aligned columns': (name, one, other) => `Login      ${name}\nanna       ${one}\nbo         ${other}\n`,
+  'a table of reStructuredText': (name, one, other) =>
+    `=====  ==========\nLogin  ${name}\n=====  ==========\nanna   ${one}\nbo     ${other}\n=====  ==========\n`,
+  'a table of Jira': (name, one, other) => `||Login||${name}||\n|anna|${one}|\n|bo|${other}|\n`,
+  'rows of JSON': (name, one, other) =>
+    JSON.stringify([
+      ['login', name],
+      ['anna', one],
+      ['bo', other],
+    ]),
+  'columns and rows of JSON': (name, one, other) =>
+    JSON.stringify({
+      columns: ['login', name],
+      rows: [
+        ['anna', one],
+        ['bo', other],
+      ],
+    }),
   'a table of Markdown': (name, one, other) =>
     `| Login | ${name} |\n|:--|---|\n| anna | ${one} |\n| bo | \`${other}\` |\n`,
   'a table without bars at its ends': (name, one, other) =>
@@ -99,6 +121,12 @@ test.each([
   'user,password\n',
   'INSERT INTO users (login, password) VALUES ($1, $2)',
   'INSERT INTO users (login, password) VALUES (:login, :password)',
+  // Aligned columns without accounts, and tables of HTML and JSON without passwords.
+  'Option     Password\nlength     Kx7#2mQ9\n',
+  '<table><tr><th>Login</th><th>Password</th></tr><tr><td>required</td><td>8 characters</td></tr></table>',
+  '<table><tr><td>Kind</td><td>x</td></tr><tr><td>login</td><td>password</td></tr><tr><td>a</td><td>x7Kd#9mQ</td></tr></table>',
+  '[["login","password"],["string","varchar(255)"]]',
+  '["login","password"],["x7Kd#9mQ"]',
   // A row with the word is not the first line of a table.
   '| Column | Type |\n|---|---|\n| password | string |\n| x509_cert | text |\n| win32_sid2 | text |',
   'key,en,de\npassword,Password,Passwort\nerr_404,Not found,Nicht gefunden\nstep2of3,Step two,Schritt zwei\n',
@@ -179,8 +207,29 @@ it('finds the same values in a long list of SQL that arrives in pieces', () => {
 
 it('reads each line once', () => {
   // Without this, the time of each of these texts is a hundred times as long.
-  for (const unit of ['password,', 'login,password\n', '(a, password) values (', '| password ', 'password;"'])
+  for (const unit of [
+    'password,',
+    'login,password\n',
+    '<table><tr><th>password</th>',
+    '<tr><td>password</td>',
+    '<td>password</td>',
+    '["password",',
+    'a  password  ',
+    '(a, password) values (',
+    '| password ',
+    'password;"',
+  ])
     expect(scan(unit.repeat(40_000)).length).toBe(0)
+})
+
+it('finds each table of HTML among cells without one', () => {
+  const cells = '<td>password</td> '.repeat(200)
+  const value = ['x7Kd', '9mQ'].join('#')
+  for (const tags of ['<table><tr>', '<TABLE><TR>', '<Table><Tr>']) {
+    const table = `${tags}<td>login</td><td>password</td></tr><tr><td>a</td><td>${value}</td></tr></table>`
+    const text = `${table}${cells}${table}${table}<tr>${cells}${table}`
+    expect(scan(text).map(({ start, end }) => text.slice(start, end))).toEqual(Array(4).fill(value))
+  }
 })
 
 it('finds the same values in a long table that arrives in pieces', () => {
@@ -192,4 +241,11 @@ it('finds the same values in a long table that arrives in pieces', () => {
   expect(parts.map((part) => part.text).join('')).toBe(text)
   expect(places(parts.flatMap((part) => part.findings))).toBe(places(scan(text)))
   expect(scan(text)).toHaveLength(rows.length)
+})
+
+it('finds words with a number in tables that list accounts', () => {
+  for (const word of ['falcon7', 'Sunflower22', 'lavender1984'])
+    for (const table of Object.values(tables)) expect(found(table('password', word, 'Maulwurf9'))).toContain(word)
+  for (const value of ['version2', 'windows11', 'sha256', 'oauth2'])
+    expect(found(`login,password\nanna,${value}\n`)).toEqual([])
 })

@@ -29,7 +29,10 @@ interface Columns {
 const maxHead = 400
 const maxRow = 2_000
 /** The end of a cell after a name and at most two further words. */
-const cellEnd = /s?(?:[ _-][\p{L}\p{M}-]{1,12}){0,2}[\])"'*_\x60 \t]{0,24}(?:[|,;\t]|\r?\n)/uy
+const cellEnd = /s?(?:[ _-][\p{L}\p{M}-]{1,12}){0,2}[\])"'*_\x60 \t]{0,24}(?:[|,;\t]|\r?\n| {2})/uy
+/** The same in HTML. */
+const elementEnd = /s?(?:[ _-][\p{L}\p{M}-]{1,12}){0,2}:?\s{0,8}(?:<\/[a-z]{1,10}>\s{0,8}){0,4}<\/?t[hdr]\b/iuy
+const tagsBefore = /(?:\s|<[^<>]{0,200}>){0,24}/y
 const heading = /^(?=.*\p{L})[\p{L}\p{M}\p{N} _.#/’'()-]{1,40}$/u
 const ruler = /^[ \t>]{0,8}[|+]?[ \t]{0,4}:?[-=]{1,200}:?[ \t]{0,4}(?:[|+][ \t:|+=-]{0,400})?\r?$/
 const lineLead = /[ \t>]{0,16}/y
@@ -57,6 +60,11 @@ const account =
 const translated = /^(?:locale|lang|language|translations?|i18n|msgid|sprache|langue|idioma)$|^[a-z]{2}-[A-Z]{2}$/
 const languageCode = /^(?:en|de|fr|es|it|pt|nl|pl|cs|sv|da|fi|hu|ro|tr|ru|uk|el|ar|he|hi|zh|ja|ko|vi|th)$/
 
+/** At least two spaces separate columns that are aligned. */
+const spaces = '  '
+/** A line under or above the names, without a separator of cells. */
+const rulerOfSpaces = /^[-=~ \t]{3,400}\r?$/
+
 const isQuote = (sign: string): boolean => sign === '"' || sign === "'" || sign === '`'
 /**
  * The cells of a line from `start` to `end`, without quotes, emphasis and white space around them. `quotes`: the signs that enclose separators;
@@ -71,6 +79,15 @@ function cellsIn(text: string, start: number, end: number, separator: string, qu
     const sign = text.charAt(first)
     const isQuoted = last - first > 1 && isQuote(sign) && text.charAt(last - 1) === sign
     cells.push(isQuoted ? { start: first + 1, end: last - 1, isQuoted } : { start: first, end: last, isQuoted })
+  }
+  if (separator === spaces) {
+    let from = start
+    for (const { 0: gap, index } of text.slice(start, end).matchAll(/ {2,}/g)) {
+      if (start + index > from) add(from, start + index)
+      from = start + index + gap.length
+    }
+    if (from < end) add(from, end)
+    return cells
   }
   let from = start
   let quote = ''
@@ -170,16 +187,20 @@ const isSuggested = (value: string): boolean =>
   /[a-z]{3}/.test(value) &&
   /\d/.test(value)
 
+const numberedWord = /^\p{Lu}?\p{Ll}{4,}\d{1,6}$/u
+
 function isPassword(value: string, hasAccounts: boolean): boolean {
   if (isSuggested(value)) return true
-  if (!isChosen(value, false) && !isGenerated(value)) return false
+  // A word with a number is the name of a version or a standard unless the table lists accounts.
+  const isNumbered = hasAccounts && numberedWord.test(value)
+  if (!isChosen(value, isNumbered) && !isGenerated(value)) return false
   if (descriptions.some((description) => description.test(value))) return false
-  if (isGrouped(value) || isPrinted(value)) return true
+  // Words and abbreviations have vowels or fewer digits.
+  const isUnspeakable = hasAccounts && /^(?=.*[b-z]{3})[^aeiouyAEIOUY]{8,}$/.test(value) && /\d.*\d.*\d/.test(value)
+  if (isUnspeakable || isNumbered || isGrouped(value) || isPrinted(value)) return true
   if (!/\p{L}/u.test(value) || !/\d/.test(value)) return false
   if (strongSign.test(value.replace(footnote, ''))) return value.length > 6
   if (value.length < 8) return false
-  // A word with a number is the name of a version or a standard unless the table lists accounts.
-  if (hasAccounts && /^(?:\p{Lu}?\p{Ll}{3,}\d{2,6}|\p{Ll}{3,}\d{3,6})$/u.test(value)) return true
   if (hasParts(value) || (value.includes('/') && !isGenerated(value))) return false
   return (value.match(changes)?.length ?? 0) > (hasAccounts ? 2 : 3)
 }
@@ -210,6 +231,8 @@ export class ColumnReader {
   /** The end of the last table, and the line that was examined last. */
   #end = 0
   #line = -1
+  readonly #tables = new LastTag('<table')
+  readonly #rows = new LastTag('<tr')
 
   constructor(text: string, isContinued = false) {
     this.#text = text
@@ -223,7 +246,11 @@ export class ColumnReader {
    */
   at(start: number, end: number): SecretColumns | undefined {
     if (start < this.#end) return undefined
-    const found = this.#listAt(start, end) ?? this.#tableAt(start, end)
+    const found =
+      this.#listAt(start, end) ??
+      this.#arraysAt(start, end) ??
+      this.#elementsAt(start, end) ??
+      this.#tableAt(start, end)
     if (found) this.#end = found.end
     return found
   }
@@ -243,20 +270,24 @@ export class ColumnReader {
     const headEnd = end + tail
     const headLine = text.slice(headStart, headEnd)
     const nextLine = text.slice(headEnd + 1, headEnd + 1 + maxHead).split('\n', 1)[0] ?? ''
-    const separator = [...'|\t;,'].find((sign) => headLine.includes(sign))
+    const separator = [...'|\t;,', spaces].find((sign) => headLine.trim().includes(sign))
     if (separator === undefined || !this.#isFirst(headStart, separator)) return undefined
-    if (separator === '|' ? !(ruler.test(nextLine) && /[|+]/.test(nextLine)) : !nextLine.includes(separator))
-      return undefined
+    // Jira writes `||login||password||` above `|anna|x|`.
+    const isDoubled = /^\s{0,8}\|\|[^|]{1,60}\|\|/.test(headLine) && !nextLine.includes('||')
+    const isRuled = (ruler.test(nextLine) && /[|+]/.test(nextLine)) || isDoubled
+    const isFollowed = nextLine.includes(separator) || (separator === spaces && rulerOfSpaces.test(nextLine))
+    if (separator === '|' ? !isRuled : !isFollowed) return undefined
     const quotes = separator === '|' ? '' : '"'
     lineLead.lastIndex = headStart
     lineLead.test(text)
-    const names = cellsIn(text, separator === '|' ? lineLead.lastIndex : headStart, headEnd, separator, quotes).map(
-      (cell) => text.slice(cell.start, cell.end),
-    )
+    const names = cellsIn(text, separator === '|' ? lineLead.lastIndex : headStart, headEnd, separator, quotes)
+      .map((cell) => text.slice(cell.start, cell.end))
+      .filter((name) => !isDoubled || name !== '')
     // Sentences and lists of programs contain commas and semicolons.
     const maxWords = separator === '|' || separator === '\t' ? 5 : 3
     if (!names.every((name) => heading.test(plainName(name)) && name.split(' ').length <= maxWords)) return undefined
     const columns = columnsOf(names)
+    if (separator === spaces && columns?.hasAccounts !== true) return undefined
     return columns && this.#rowsAfter(headStart, headEnd + 1, separator, columns)
   }
 
@@ -266,7 +297,8 @@ export class ColumnReader {
     const before = this.#text.slice(Math.max(0, lineStart - 1 - maxRow), lineStart - 1)
     const from = before.lastIndexOf('\n') + 1
     if (from === 0 && (this.#isContinued || before.length === maxRow)) return false
-    return !before.slice(from).includes(separator)
+    const line = before.slice(from)
+    return !line.includes(separator) || (separator === spaces && (rulerOfSpaces.test(line) || line.trim() === ''))
   }
 
   /** The end of the row that begins here: a line, or several of them where line ends are in quotes. */
@@ -293,7 +325,9 @@ export class ColumnReader {
     for (let place = at; place < text.length; ) {
       const rowEnd = this.#rowEnd(place, separator)
       if (rowEnd - place > maxRow) break
-      if (place === at && ruler.test(text.slice(place, rowEnd))) found.headEnd = rowEnd + 1
+      const isRuler =
+        place === at && (ruler.test(text.slice(place, rowEnd)) || isRulerOf(separator, text, place, rowEnd))
+      if (isRuler) found.headEnd = rowEnd + 1
       else {
         lineLead.lastIndex = place
         lineLead.test(text)
@@ -305,6 +339,71 @@ export class ColumnReader {
         found.end = rowEnd
       }
       place = rowEnd + 1
+    }
+    return found
+  }
+
+  /** The table of HTML in whose first row the name is: `<tr><th>Login</th><th>Password</th></tr>`. */
+  #elementsAt(start: number, end: number): SecretColumns | undefined {
+    const text = this.#text
+    elementEnd.lastIndex = end
+    if (!elementEnd.test(text)) return undefined
+    const from = Math.max(0, start - maxRow)
+    const table = this.#tables.before(text, from, start)
+    if (table < 0) return undefined
+    const row = this.#rows.before(text, table, start)
+    if (row < 0 || row === this.#line || /<\/tr/i.test(text.slice(table, row))) return undefined
+    this.#line = row
+    const headEnd = endOfRow(text, row)
+    if (headEnd < 0) return undefined
+    const names = elementsIn(text, row, headEnd).map((cell) => text.slice(cell.start, cell.end).replace(/:$/, ''))
+    if (!names.every((name) => heading.test(name) && name.split(' ').length < 6)) return undefined
+    const columns = columnsOf(names)
+    if (!columns) return undefined
+    const found: SecretColumns = { start: table, headEnd, rows: [], end: headEnd, secrets: [] }
+    for (let at = headEnd; ; at = found.end) {
+      rowStart.lastIndex = at
+      if (!rowStart.test(text)) return found
+      const [first, last] = [rowStart.lastIndex, endOfRow(text, rowStart.lastIndex)]
+      if (last < 0) return found
+      const cells = elementsIn(text, first, last)
+      if (cells.length === names.length) addSecrets(text, cells, columns, found)
+      found.rows.push(at)
+      found.end = last
+    }
+  }
+
+  /** Rows of JSON below the names of their columns: `[["login","password"],["anna","x"]]`, `{"columns":[…],"rows":[[…]]}`. */
+  #arraysAt(start: number, end: number): SecretColumns | undefined {
+    const text = this.#text
+    if (text.charAt(end) !== '"' || !/^\s{0,3}[,\]]/.test(text.slice(end + 1, end + 5))) return undefined
+    const from = Math.max(0, start - maxHead)
+    const opening = text.slice(from, start).lastIndexOf('[')
+    const length = text.slice(start, start + maxHead).indexOf(']')
+    if (opening < 0 || length < 0 || from + opening === this.#line) return undefined
+    this.#line = from + opening
+    const close = start + length
+    const gap = /^\]\s{0,8},\s{0,8}(?:"(?:rows|data|values|records|items)"\s{0,4}:\s{0,4}\[\s{0,8})?(?=\[)/.exec(
+      text.slice(close, close + 64),
+    )
+    if (!gap) return undefined
+    const names = cellsIn(text, from + opening + 1, close, ',', '"')
+    const columns = columnsOf(names.map((cell) => text.slice(cell.start, cell.end)))
+    if (!columns || !names.every((cell) => cell.isQuoted && heading.test(text.slice(cell.start, cell.end))))
+      return undefined
+    const headEnd = close + gap[0].length
+    const found: SecretColumns = { start: from + opening, headEnd, rows: [], end: headEnd, secrets: [] }
+    array.lastIndex = headEnd
+    for (let match = array.exec(text); match; match = array.exec(text)) {
+      const last = array.lastIndex
+      const first = last - 1 - (match[1] ?? '').length
+      const cells = cellsIn(text, first, last - 1, ',', '"')
+      if (cells.length !== names.length) break
+      found.rows.push(found.end)
+      found.end = last
+      const kinds = columns.kinds.map((kind, at) => (cells[at]?.isQuoted === true ? kind : undefined))
+      addSecrets(text, cells, { ...columns, kinds }, found)
+      array.lastIndex = last
     }
     return found
   }
@@ -342,3 +441,49 @@ export class ColumnReader {
   }
 }
 const tuple = /\s{0,8},?\s{0,8}\(([^()'\n]{0,400}(?:'(?:[^'\n]|''){0,400}'(?!')[^()'\n]{0,400}){0,80})\)/y
+const array = /\s{0,8},?\s{0,8}\[([^[\]\n]{0,400})\]/y
+const rowStart = /(?:\s|<\/?t(?:head|body|r)\b[^<>]{0,200}>){0,12}(?=<t[hd]\b)/iy
+const cellStart = /<t[hd](?:\s[^<>]{0,200})?>/gi
+
+/** The last occurrence of a tag before positions that increase. Reads each part of the text once. */
+class LastTag {
+  readonly #length: number
+  readonly #tag: RegExp
+  #last = -1
+  #read = 0
+
+  constructor(tag: string) {
+    this.#length = tag.length
+    this.#tag = new RegExp(tag, 'gi')
+  }
+
+  /** Where the last one begins that lies between the positions; -1 if there is none. */
+  before(text: string, from: number, end: number): number {
+    const start = Math.max(from, this.#read - this.#length + 1)
+    if (start < end) {
+      for (const { index } of text.slice(start, end).matchAll(this.#tag)) this.#last = start + index
+      this.#read = end
+    }
+    return this.#last < from ? -1 : this.#last
+  }
+}
+/** The end of a row of HTML: its end tag, or the start of the next row; -1 if there is none. */
+function endOfRow(text: string, start: number): number {
+  const length = text.slice(start + 1, start + maxRow).search(/<\/?tr\b|<\/table\b/i)
+  return length < 0 ? -1 : start + 1 + length
+}
+/** The texts of the cells of a row of HTML. */
+const elementsIn = (text: string, start: number, end: number): Cell[] =>
+  [...text.slice(start, end).matchAll(cellStart)].map(({ 0: tag, index }) => {
+    tagsBefore.lastIndex = start + index + tag.length
+    tagsBefore.test(text)
+    const first = Math.min(tagsBefore.lastIndex, end)
+    const close = text.indexOf('<', first)
+    return {
+      start: first,
+      end: first + text.slice(first, close < 0 ? end : Math.min(close, end)).trimEnd().length,
+      isQuoted: false,
+    }
+  })
+const isRulerOf = (separator: string, text: string, start: number, end: number): boolean =>
+  separator === spaces && rulerOfSpaces.test(text.slice(start, end))

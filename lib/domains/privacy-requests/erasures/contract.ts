@@ -3,10 +3,10 @@ import { requestSubjects } from '#lib/domains/privacy-requests/rules.ts'
 import { DeletedFrom } from '#lib/kernel/deleted-from.ts'
 import { runTroubles } from '#lib/kernel/erasure-run.ts'
 import { partKinds } from '#lib/kernel/erasure-scope.ts'
-import { operation } from '#lib/kernel/operation.ts'
+import { operation, time } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit } from '#lib/kernel/pages.ts'
 
-const when = z.iso.datetime()
+const when = time()
 const whenever = when.nullable()
 /** Why a deletion or a request is not complete, or took long. */
 const causes = [

@@ -4,6 +4,7 @@ import { plainTextPhrases } from '#lib/domains/sanitizer/sanitizer.ts'
 import { enqueue } from '#lib/jobs/queue.ts'
 import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
 import { hashOf, newId } from '#lib/kernel/ids.ts'
+import { clientNetworkOf } from '#lib/kernel/network-keys.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read, stream } from '#lib/kernel/use-case.ts'
 import { notedReply } from '../deadlines-in-ledger.ts'
@@ -119,7 +120,7 @@ const send = (deps: PrivacyDeps) =>
     const id = newId('pform')
     const reply = { body: { message: sentMessage }, resourceId: id }
     if (website !== undefined && website !== '') return { ...reply, details: { discarded: true } }
-    const network = formHash(deps.subjectKey(), 'network', deps.form.networkOf(ctx.ip))
+    const network = formHash(deps.subjectKey(), 'network', clientNetworkOf(ctx.ip))
     await boundUnconfirmed(deps, ctx.tx, network, ctx.now)
     await ctx.tx.unconfirmedRequest.create({
       data: {

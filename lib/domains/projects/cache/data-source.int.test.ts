@@ -58,6 +58,38 @@ describe.skipIf(!(await isRedisInstalled()))('the cache data source', () => {
     return { project, conversation, message, other, content, part, scope: { part }, stored }
   }
 
+  it.each(['string', 'hash', 'long'] as const)(
+    'erase keeps a %s that an application replaced after it was found by its content',
+    async (type) => {
+      await client.flushDb()
+      const { cache } = test.app.stored
+      const { project, message, scope } = await talk()
+      const name = `${project.id}:last_event`
+      const write = async (of: string, id: string) => {
+        await client.del(name)
+        if (type === 'hash') await client.hSet(name, { id, of })
+        else await client.set(name, JSON.stringify({ of, id, more: type === 'long' ? 'o '.repeat(2_200_000) : '' }))
+      }
+      const contains = async (words: string) =>
+        JSON.stringify(type === 'hash' ? await client.hGetAll(name) : await client.get(name)).includes(words)
+      const { all } = await planOf(scope)
+      await write('somebody', message.id)
+      const read = cache.read.bind(cache)
+      const spy = vi.spyOn(cache, 'read').mockImplementation(async (visit, names) => {
+        await read(visit, names)
+        if (!names) await write('others', newId('msg'))
+      })
+      onTestFinished(() => spy.mockRestore())
+      await erased(scope, all)
+      expect(spy.mock.calls.some(([, names]) => names === undefined)).toBe(true)
+      expect(await contains('others')).toBe(true)
+      spy.mockRestore()
+      await write('somebody', message.id)
+      await erased(scope, all)
+      expect(await client.exists(name)).toBe(0)
+    },
+  )
+
   it('erase deletes entries found by pointer, name, index, value and text, and keeps entries of others', async () => {
     await client.flushDb()
     const { cache } = test.app.stored

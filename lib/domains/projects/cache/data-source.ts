@@ -16,7 +16,7 @@ import {
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { receiptText } from '#lib/kernel/receipt-texts.ts'
-import { type CacheEntry, type CacheType, ownPrefix } from '#lib/stores/cache/cache.ts'
+import { type CacheEntry, type CacheStore, type CacheType, ownPrefix } from '#lib/stores/cache/cache.ts'
 import { inOrderOfNames } from '#lib/stores/cache/names-in-order.ts'
 import { searchStringsOf } from '#lib/stores/cache/search-strings.ts'
 import { requireConnectedStores } from '#lib/stores/registered-store.ts'
@@ -108,7 +108,8 @@ async function planEntries(ports: CacheSourcePorts, scope: ErasureScope, tx: Tra
   } catch (error) {
     // Plan even if the store does not answer: the step waits, then searches when the store answers again.
     if (!Problem.is(error, 'unavailable')) throw error
-    items.splice(0, items.length, ...[...gathered.names.keys()].map((name) => cacheItemOf('key', labelOf(name))))
+    items.length = 0
+    for (const name of gathered.names.keys()) items.push(cacheItemOf('key', labelOf(name)))
     if (watched.length > 0) items.push(cacheItemOf('search'))
   }
   const planned = new Set(items)
@@ -170,7 +171,7 @@ const linesOfStream = (texts: readonly Buffer[]): string =>
  * The name and all values of a portion of an entry. The values are lines of one text, because words may continue in the next value, also in
  * the order of the names of fields. The entries of a stream are lines of JSON, so that each field is read across the entries.
  */
-function textsOf({ name, type, parts }: CacheEntry): { texts: string[]; binary: number } {
+function textsOf({ name, type, parts }: CacheEntry, carried: number): { texts: string[]; binary: number } {
   const fields = type === 'hash' ? parts.map(({ id }) => id.toString()) : []
   const values = parts.flatMap(({ texts }) => texts.map((text) => readable(text)))
   const byName =
@@ -188,7 +189,35 @@ function textsOf({ name, type, parts }: CacheEntry): { texts: string[]; binary: 
       ...(byName ? [byName.map(({ text }) => text).join('\n')] : []),
       ...(type === 'stream' ? [parts.map(({ texts }) => linesOfStream(texts)).join('\n')] : []),
     ],
-    binary: values.filter(({ form }) => form === 'binary').length,
+    binary: values.slice(parts.slice(0, carried).flatMap(({ texts }) => texts).length).filter(isBinary).length,
+  }
+}
+const isBinary = ({ form }: Readable): boolean => form === 'binary'
+
+/** The end of a portion that the next one begins with: as many parts as erasing reads together, and bytes. */
+const mostCarried = 100
+const carriedBytes = 256 * 1024
+/**
+ * Begins each portion of an entry with the end of the portion before: words may continue from the last items of a list, a stream or a hash to
+ * the next ones. Pieces of a long string overlap already.
+ */
+function withEnds(
+  visit: (entry: CacheEntry, carried: number) => void | Promise<void>,
+): (entry: CacheEntry) => Promise<void> {
+  let last: CacheEntry | undefined
+  return async (entry) => {
+    const isNext = last?.isWhole && entry.isWhole && last.name === entry.name && last.type === entry.type
+    const before = isNext && last ? last.parts : []
+    const joined = { ...entry, parts: [...before, ...entry.parts] }
+    const end: CacheEntry['parts'][number][] = []
+    let bytes = 0
+    for (const part of joined.parts.toReversed()) {
+      bytes += part.texts.reduce((sum, text) => sum + text.length, 0)
+      if (end.length === mostCarried || (end.length > 0 && bytes > carriedBytes)) break
+      end.unshift(part)
+    }
+    last = { ...entry, parts: end }
+    await visit(joined, before.length)
   }
 }
 
@@ -198,23 +227,56 @@ const cacheReader =
   async (after: string | null, visit: (place: ReadPlace) => Promise<void>): Promise<ReadPage> => {
     await requireConnectedStores(whatIsMissing)
     const unread: Partial<Record<UnreadReason, number>> = {}
-    const next = await cache.page(after, async (entry) => {
-      const { texts, binary } = textsOf(entry)
-      const { name } = entry
-      if (binary > 0) unread.binary = (unread.binary ?? 0) + binary
-      await visit({
-        id: `key:${labelOf(name)}`,
-        texts,
-        itemsOf: async () => [cacheItemOf('found', labelOf(name))],
-        isOfOthers: (projects, tx) => isNamedByOthers(name, projects, tx),
-        async again() {
-          const now: string[] = []
-          await cache.read(async (one) => void now.push(...textsOf(one).texts), [name])
-          return now
-        },
-      })
-    })
+    const next = await cache.page(
+      after,
+      withEnds(async (entry, carried) => {
+        const place = placeOf(cache, entry, carried)
+        if (place.binary > 0) unread.binary = (unread.binary ?? 0) + place.binary
+        await visit(place)
+      }),
+    )
     return { next, unread }
+  }
+
+function placeOf(cache: Pick<CacheStore, 'read'>, entry: CacheEntry, carried: number): ReadPlace & { binary: number } {
+  const { texts, binary } = textsOf(entry, carried)
+  const { name } = entry
+  return {
+    id: `key:${labelOf(name)}`,
+    texts,
+    binary,
+    isUnread: binary > 0,
+    itemsOf: async () => [cacheItemOf('found', labelOf(name))],
+    isOfOthers: (projects, tx) => isNamedByOthers(name, projects, tx),
+    async again() {
+      const now = { texts: [] as string[], isUnread: false }
+      await cache.read(
+        withEnds((one, before) => {
+          const { texts, binary } = textsOf(one, before)
+          now.texts.push(...texts)
+          now.isUnread ||= binary > 0
+        }),
+        [name],
+      )
+      return now
+    },
+  }
+}
+
+/** Reads the entries of these places. The cursors of another server process have no meaning. */
+const readPlacesOf =
+  (ports: CacheSourcePorts) =>
+  async (ids: readonly string[], visit: (place: ReadPlace) => Promise<void>): Promise<void> => {
+    const { cache, whatIsMissing } = ports
+    await requireConnectedStores(whatIsMissing)
+    const names = await namesLabelled(
+      ports,
+      ids.map((id) => id.slice('key:'.length)),
+    )
+    await cache.read(
+      withEnds((entry, carried) => visit(placeOf(cache, entry, carried))),
+      names,
+    )
   }
 
 /** Counts entries with erased data. Reads every text of every entry by other commands than erasing, and searches for ids and words. */
@@ -397,19 +459,22 @@ interface RunNotes {
 }
 
 /** Erases the findings that it visits. */
-function eraser(cache: CacheSourcePorts['cache'], sought: CacheSearch, { run, notes }: RunNotes) {
-  const dropped = new Set<string>()
+function eraser(cache: CacheSourcePorts['cache'], { run, notes }: RunNotes) {
+  /** Entries to delete. Those that were found by their content, with the search that found them. */
+  const dropped = new Map<string, CacheSearch | undefined>()
   const changed = new Set<string>()
   const retained = new Set<string>()
   const note = async (labels: Record<string, string>) => {
     Object.assign(notes, labels)
     if (run !== '') await cache.note(run, labels)
   }
-  async function visit(finding: CacheFinding, tries = 0): Promise<void> {
-    const { name, verdict, changes } = finding
+  async function visit(finding: CacheFinding, sought: CacheSearch, tries = 0): Promise<void> {
+    const { name, verdict, changes, isByContent } = finding
     if (verdict === 'retained') retained.add(labelOf(name))
-    else if (!changes) dropped.add(name)
-    else {
+    else if (!changes) {
+      const isByName = !isByContent || (dropped.has(name) && dropped.get(name) === undefined)
+      dropped.set(name, isByName ? undefined : sought)
+    } else {
       changed.add(name)
       let isDone = true
       const placeOf = ({ part, at }: CacheChange) => `${at ?? ''} ${part.id.toString('latin1')}`
@@ -424,13 +489,33 @@ function eraser(cache: CacheSourcePorts['cache'], sought: CacheSearch, { run, no
         if (!(await cache.change(finding, part, to, { at, field }))) isDone = false
       }
       // The entry was changed concurrently: read it and decide again.
-      if (!isDone && tries < maxTries) await scanCache(cache, sought, (again) => visit(again, tries + 1), [name])
+      if (!isDone && tries < maxTries)
+        await scanCache(cache, sought, (again) => visit(again, sought, tries + 1), [name])
     }
+  }
+  /** Deletes an entry if it still contains what decided about it. An application may have written a value of somebody else meanwhile. */
+  async function dropAsFound(name: string, sought: CacheSearch): Promise<boolean> {
+    for (let tries = 0; tries < maxTries; tries++) {
+      const hash = await cache.contentHash(name)
+      const findings: CacheFinding[] = []
+      await scanCache(cache, sought, async (finding) => void findings.push(finding), [name])
+      if (!findings.some(({ verdict, changes }) => verdict !== 'retained' && !changes)) {
+        dropped.delete(name)
+        for (const finding of findings) await visit(finding, sought)
+        return false
+      }
+      if (hash !== undefined && (await cache.dropUnchanged(name, hash))) {
+        await note({ [labelOf(name)]: 'deleted' })
+        return true
+      }
+    }
+    return false
   }
   /** Deletes the entries that are erased completely. Returns the number of deleted and changed entries. */
   async function finish(): Promise<number> {
-    const names = [...dropped]
+    const names = [...dropped].flatMap(([name, sought]) => (sought === undefined ? [name] : []))
     let count = 0
+    for (const [name, sought] of [...dropped]) if (sought && (await dropAsFound(name, sought))) count++
     for (let at = 0; at < names.length; at += atOnce) {
       const some = names.slice(at, at + atOnce)
       await note(Object.fromEntries(some.map((name) => [labelOf(name), 'deleted'])))
@@ -462,16 +547,16 @@ async function visitEntries(
   items: Items,
   sought: CacheSearch,
   { isThere, projects, tx }: { isThere: boolean; projects: ReadonlySet<string>; tx: Transaction },
-  visit: (finding: CacheFinding) => Promise<void>,
+  visit: (finding: CacheFinding, sought: CacheSearch) => Promise<void>,
 ): Promise<UnsearchedEntries> {
   const all = noneUnsearched()
   const scan = async (search: CacheSearch, names?: readonly string[]) => {
     if (names?.length === 0) return
     const erase = async (finding: CacheFinding) => {
-      const { name, isPrefixed = false } = finding
-      const isForeign = isPrefixed && (await foreignRefs(tx, 'cache', [name], [...projects])).size > 0
+      const { name, isUnnamed = false } = finding
+      const isForeign = isUnnamed && (await foreignRefs(tx, 'cache', [name], [...projects])).size > 0
       if (isForeign) all.owned.add(labelOf(name))
-      else await visit(finding)
+      else await visit(finding, search)
     }
     const { binary, isOutside, lasting, owned } = await scanCache(ports.cache, search, erase, names)
     for (const label of binary) all.binary.add(label)
@@ -516,7 +601,7 @@ async function eraseEntries(
   await requireConnectedStores(ports.whatIsMissing, tx)
   const kinds = itemsByKind(items)
   const now = options?.now ?? new Date()
-  const all = itemsByKind(options?.all ?? [])
+  const all = itemsByKind((await options?.all?.()) ?? [])
   const { anchors, recorded } = splitWithin([...kinds.within, ...all.within])
   const terms = await termsWith(ports, scope, [...anchors, ...(options?.projects ?? [])], tx, now)
   const { projects, sources } = terms
@@ -525,7 +610,11 @@ async function eraseEntries(
   const run = options && !options.key.includes(':late:') ? (options.key.split(':')[0] ?? '') : ''
   const notes = run === '' ? {} : await cache.notes(run)
   const words = options?.words && !options.words.isEmpty ? options.words : terms.words
-  const wordDecider = valueDeciderIn(db, tx, words, { projects, now, erasedIds: sources })
+  let isUncompared = false
+  const onUncompared = () => {
+    isUncompared = true
+  }
+  const wordDecider = valueDeciderIn(db, tx, words, { projects, now, erasedIds: sources, onUncompared })
   const space = await cacheKeySpace(ports, tx, projects, recorded)
   const ids = new Set([...kinds.about, ...terms.ids])
   const chosen = mergedChosen([...kinds.chosen.map(chosenOf), ...terms.chosen.values()])
@@ -541,7 +630,7 @@ async function eraseEntries(
     ...(await cacheSearchOf(ports, { ...terms, ids, chosen }, kinds.who, { wordDecider, space, ownershipOf })),
     isOwnResult: (name, value) => notes[labelOf(name, value)] === 'cut',
   }
-  const work = eraser(cache, sought, { run, notes })
+  const work = eraser(cache, { run, notes })
   const { binary, isOutside, lasting, owned } = await visitEntries(
     ports,
     kinds,
@@ -569,6 +658,7 @@ async function eraseEntries(
       cacheOutside: tallyOf(isOutside ? ['outside'] : []),
       cacheLasting: tallyOf([...lasting].slice(0, maxBinary)),
       cacheOwned: tallyOf([...owned].slice(0, maxBinary)),
+      wordsUncompared: tallyOf(isUncompared ? ['words'] : []),
     },
     mentions: [],
   }
@@ -624,7 +714,8 @@ export function cacheDataSource(ports: CacheSourcePorts): DataSource {
     residue: (scope, items, now, words, projects) => residueOfEntries(ports, scope, items, now, words, projects),
     projectsIn: (items) => projectsAmong(itemsByKind(items).within),
     read: cacheReader(ports),
-    notSearched({ cacheBinary = 0, cacheOutside = 0, cacheLasting = 0, cacheOwned = 0 }) {
+    readPlaces: readPlacesOf(ports),
+    notSearched({ cacheBinary = 0, cacheOutside = 0, cacheLasting = 0, cacheOwned = 0, wordsUncompared = 0 }) {
       const counted = (code: 'cacheValues' | 'cacheLasting' | 'idsOfOthers', count: number) =>
         count > 0 ? [{ what: receiptText('notSearched', code), count: count < maxBinary ? count : null }] : []
       return [
@@ -632,6 +723,7 @@ export function cacheDataSource(ports: CacheSourcePorts): DataSource {
         ...counted('cacheLasting', cacheLasting),
         ...counted('idsOfOthers', cacheOwned),
         ...(cacheOutside > 0 ? [{ what: receiptText('notSearched', 'cacheOutside'), count: null }] : []),
+        ...(wordsUncompared > 0 ? [{ what: receiptText('notSearched', 'wordsUncompared'), count: null }] : []),
       ]
     },
     forget: (runId) => cache.forgetNotes(runId),

@@ -23,6 +23,8 @@ export interface CacheSourcePorts {
     | 'find'
     | 'names'
     | 'drop'
+    | 'contentHash'
+    | 'dropUnchanged'
     | 'forget'
     | 'read'
     | 'page'
@@ -197,7 +199,7 @@ export async function findEntries(
   }
   if (ids.size + chosen.size > 0) await scanCache(cache, sought, add)
   else if (sought.indexed.size > 0) await scanCache(cache, sought, add, [...sought.indexed])
-  const prefixed = [...found.values()].flatMap(({ name, isPrefixed }) => (isPrefixed ? [name] : []))
-  const foreign = await foreignRefs(tx, 'cache', prefixed, [...projects])
+  const unnamed = [...found.values()].flatMap(({ name, isUnnamed }) => (isUnnamed ? [name] : []))
+  const foreign = await foreignRefs(tx, 'cache', unnamed, [...projects])
   return [...found.values()].filter(({ name }) => !foreign.has(name))
 }

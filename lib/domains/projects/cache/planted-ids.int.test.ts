@@ -233,7 +233,7 @@ describe.skipIf(!(await isRedisInstalled()))('an erased id in cache entries of o
           key: `${newId('run')}:cache.entries:1:p`,
           redacts: false,
           round: 1,
-          all: given,
+          all: async () => given,
           now: test.clock.now(),
         }),
       )

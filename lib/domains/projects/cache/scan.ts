@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { memoize } from '#lib/kernel/concurrency.ts'
+import { memoize, memoizeByObject } from '#lib/kernel/concurrency.ts'
 import { type CacheEntry, type CachePart, type CacheStore, ownPrefix } from '#lib/stores/cache/cache.ts'
 import { inOrderOfNames } from '#lib/stores/cache/names-in-order.ts'
 import { searchStringsOf } from '#lib/stores/cache/search-strings.ts'
@@ -69,8 +69,10 @@ export interface CacheFinding extends Pick<CacheEntry, 'name' | 'type'> {
   found: CacheMatchReason
   verdict: 'deleted' | 'cut' | 'retained'
   changes?: CacheChange[]
+  /** The whole entry, because of what it contained when it was read. It remains if it has other content now. */
+  isByContent?: true
   /** Nothing in its name leads to the project. The entry remains if a pointer of another project names it. */
-  isPrefixed?: boolean
+  isUnnamed?: boolean
 }
 /** Labels of values that cannot be searched, and whether some entries were outside the search. */
 export interface UnsearchedEntries {
@@ -229,19 +231,41 @@ async function changesByWords(
 /** The number of parts of the portion before that are read with a portion: more than verification reads. */
 const maxBefore = 100
 
-/** Decides about entries one by one. */
-function cacheDecider(sought: CacheSearch) {
-  const ids = searchStringsOf([...sought.ids])
-  const distinctiveIds = [...sought.chosen].filter(({ id }) => isDistinctiveKey(id))
-  const chosen = searchStringsOf(distinctiveIds.map(({ id }) => id))
-  const anchors = searchStringsOf([...sought.anchors, ...distinctiveIds.flatMap((one) => one.anchors)])
-  const near = searchStringsOf([...sought.near].filter((id) => isOurKey('conversation', id)))
-  const keys = searchStringsOf(keyingIds(sought.keys))
-  const { names, wordDecider, space } = sought
+/** What both deciders, of entries and of objects, look for: ids that we generated, and distinctive ids that clients chose, with their anchors. */
+export function searchedIds({ ids, chosen, anchors }: Pick<CacheSearch, 'ids' | 'chosen' | 'anchors'>) {
+  const all = [...ids]
+  const distinctiveIds = chosen.filter(({ id }) => isDistinctiveKey(id))
+  return {
+    all,
+    distinctiveIds,
+    ids: searchStringsOf(all),
+    chosen: searchStringsOf(distinctiveIds.map(({ id }) => id)),
+    anchors: searchStringsOf([...anchors, ...distinctiveIds.flatMap((one) => one.anchors)]),
+    erased: new Set([...all, ...chosen.map(({ id }) => id)]),
+  }
+}
+
+/** There may be 100,000 ids, and every entry that is deleted for its content is judged again. */
+const preparedSearch = memoizeByObject((sought: CacheSearch) => {
+  const { all, distinctiveIds, ...searched } = searchedIds(sought)
   // An id that looks generated, or is unique only in its project, may belong to others: then even our own entries need an anchor.
-  const inProject = uniqueInProject(sought.ids)
-  const isPlain = (name: string) =>
-    isOwn(name) && !distinctiveIds.some(({ id }) => mayBeOurKey(id) || inProject.has(id))
+  const inProject = uniqueInProject(all)
+  return {
+    ...searched,
+    near: searchStringsOf([...sought.near].filter((id) => isOurKey('conversation', id))),
+    keys: searchStringsOf(keyingIds(sought.keys)),
+    clientChosenIds: distinctiveIds.length,
+    needsAnchor: distinctiveIds.some(({ id }) => mayBeOurKey(id) || inProject.has(id)),
+    /** Ids that may identify a record. */
+    identifying: new Set([...all, ...distinctiveIds.map(({ id }) => id)]),
+  }
+})
+
+/** Decides about entries one by one. What the search contains may not change afterwards. */
+function cacheDecider(sought: CacheSearch) {
+  const { ids, chosen, anchors, near, keys, clientChosenIds, needsAnchor, identifying, erased } = preparedSearch(sought)
+  const { names, wordDecider, space } = sought
+  const isPlain = (name: string) => isOwn(name) && !needsAnchor
   const unsearched = noneUnsearched()
   const rules = {
     space,
@@ -249,7 +273,7 @@ function cacheDecider(sought: CacheSearch) {
     ownershipOf: sought.ownershipOf,
   }
   const soughtIds = {
-    erased: new Set([...sought.ids, ...sought.chosen.map(({ id }) => id)]),
+    erased,
     namesErased: (text: string): boolean => ids.occursIn(text) || chosen.occursIn(text),
   }
   /** The end of the portion that was read last, because words may continue in the next portion. */
@@ -318,27 +342,25 @@ function cacheDecider(sought: CacheSearch) {
         continue
       }
       isClientChosen ||= !isSure
-      const isRecord =
-        type === 'hash' &&
-        [...sought.ids, ...distinctiveIds.map(({ id }) => id)].some((id) => isRecordField(field, text, id))
+      const isRecord = type === 'hash' && identifying.has(text) && isRecordField(field, text, text)
       const rest = isRecord ? undefined : await withoutRecords(part, field)
       if (rest === undefined && (type === 'string' || type === 'other' || isOwn(name) || isRecord))
-        return { ...whole(entry, by), isPrefixed: isUnnamed, ...(isClientChosen && { isClientChosen }) }
+        return { ...whole(entry, by), isByContent: true, isUnnamed, ...(isClientChosen && { isClientChosen }) }
       known.set(part, { part, to: rest === undefined ? null : Buffer.from(rest) })
     }
     const isInside = naming !== undefined || isAnchored || isOwn(name) || isInKeySpace(space, name)
     if (!isInside) unsearched.isOutside = true
-    const isPrefixed = isUnnamed
     if (isInside && wordDecider && (await wordDecider.hasErasedWords({ form: 'text', text: name }, ownership)))
-      return { ...whole(entry, by), isPrefixed }
+      return { ...whole(entry, by), isUnnamed }
     const { changes, isRetained, isCut } =
       isInside && wordDecider
         ? await changesByWords(sought, entry, values, naming, known, unsearched, ownership, before)
         : { changes: [...known.values()], isRetained: false, isCut: known.values().some(({ to }) => to !== null) }
-    if (changes.length === 0) return isRetained ? { name, type, found: by, verdict: 'retained', isPrefixed } : undefined
+    if (changes.length === 0) return isRetained ? { name, type, found: by, verdict: 'retained', isUnnamed } : undefined
     // A piece of a long string, or a value of an unknown type, cannot be compared and changed: delete the entry.
     const isOneValue = isOwn(name) || type === 'other' || !entry.isWhole
-    if (isOneValue && changes.some(({ to }) => to === null)) return { ...whole(entry, by), isPrefixed }
+    if (isOneValue && changes.some(({ to }) => to === null))
+      return { ...whole(entry, by), isByContent: true, isUnnamed }
     const isAll = type === 'string' && changes.some(({ to }) => to === null)
     const verdict = isAll || (!isCut && changes.length === parts.length) ? 'deleted' : 'cut'
     return {
@@ -347,11 +369,11 @@ function cacheDecider(sought: CacheSearch) {
       found: by,
       verdict,
       changes,
-      isPrefixed,
+      isUnnamed,
       ...(isClientChosen && known.size > 0 && { isClientChosen }),
     }
   }
-  return { decide, unsearched, clientChosenIds: distinctiveIds.length }
+  return { decide, unsearched, clientChosenIds }
 }
 /** The names of the fields of a part of a hash or stream. */
 const fieldsOf = ({ type }: CacheEntry, { id, texts }: CachePart): string =>

@@ -461,13 +461,14 @@ async function itemsOfThread(
 /** Reads all rows of LangGraph's tables, of any owner. */
 const checkpointReader =
   ({ store, whatIsMissing }: { store: CheckpointStore; whatIsMissing: MissingStoreData }) =>
-  async (after: string | null, visit: (place: ReadPlace) => Promise<void>): Promise<ReadPage> => {
+  async (after: string | null, visit: (place: ReadPlace) => Promise<void>, until?: string): Promise<ReadPage> => {
     await requireConnectedStores(whatIsMissing)
-    const { rows, memories, unread, next } = await store.readPage(after)
-    for (const { thread, texts, writtenAt, lastWrittenAt } of rows)
+    const { rows, memories, unread, next } = await store.readPage(after, until)
+    for (const { thread, texts, isUnread, writtenAt, lastWrittenAt } of rows)
       await visit({
         id: `thread:${thread}`,
         texts,
+        isUnread,
         writtenAt,
         lastWrittenAt,
         itemsOf: (projects, tx, erasedAmong) => itemsOfThread(thread, projects, tx, erasedAmong),
@@ -624,13 +625,17 @@ export function checkpointsDataSource(deps: CheckpointsSourceDeps): DataSource {
           throw error
         })
       const dates = named.filter(({ thread }) => there.includes(thread)).map(({ since }) => since.getTime())
-      return { count: dates.length, since: dates.length > 0 ? new Date(Math.min(...dates)) : null, until: null }
+      return {
+        count: dates.length,
+        since: dates.length > 0 ? new Date(dates.reduce((one, other) => Math.min(one, other))) : null,
+        until: null,
+      }
     },
     async plan(scope, tx, now) {
       if (!isAbout(scope) || isNobody(scope)) return { items: [], held: {} }
       const { threads: plans } = await planOf(deps, scope, tx, now)
       if ((await whatIsMissing(tx)).length > 0)
-        plans.push(...(await Array.fromAsync(plannedThreads(deps, scope, tx, now, true))))
+        for await (const one of plannedThreads(deps, scope, tx, now, true)) plans.push(one)
       const items = new Set(plans.flatMap((one) => one.items))
       const watched = new Set(plans.flatMap((one) => one.watched)).difference(items)
       return { items: [...items].sort(), watched: [...watched].sort(), held: await sources.held(scope, tx, now) }
@@ -661,7 +666,15 @@ export function checkpointsDataSource(deps: CheckpointsSourceDeps): DataSource {
     },
     erase: (scope, items, tx, options) => eraseCheckpoints(deps, scope, items, tx, options),
     countsAs: (item) => (parseItem(item).mark === 'moved' ? 'nothing' : 'erased'),
-    notSearched: ({ threadsNotSearched = 0, memoriesLeft = 0, memoriesOutside = 0, placesOwned = 0 }) => [
+    notSearched: ({
+      threadsNotSearched = 0,
+      memoriesLeft = 0,
+      memoriesReadOnly = 0,
+      memoriesOutside = 0,
+      placesOwned = 0,
+      wordsUncompared = 0,
+    }) => [
+      ...(wordsUncompared > 0 ? [{ what: receiptText('notSearched', 'wordsUncompared'), count: null }] : []),
       ...(placesOwned > 0 ? [{ what: receiptText('notSearched', 'idsOfOthers'), count: placesOwned }] : []),
       ...(threadsNotSearched > 0
         ? [
@@ -679,6 +692,7 @@ export function checkpointsDataSource(deps: CheckpointsSourceDeps): DataSource {
             },
           ]
         : []),
+      ...(memoriesReadOnly > 0 ? [{ what: receiptText('notSearched', 'readOnlyItems'), count: memoriesReadOnly }] : []),
       // Other organizations own these items, so nobody reads whether they contain the words.
       ...(memoriesOutside > 0
         ? [

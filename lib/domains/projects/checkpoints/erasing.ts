@@ -228,7 +228,7 @@ async function addThreadsByWords(
   store: CheckpointStore,
   threads: [string | null, ItemsOfThread][],
   items: readonly string[],
-  options: ErasureOptions | undefined,
+  { options, onUncompared }: { options: ErasureOptions | undefined; onUncompared: () => void },
   tx: Transaction,
 ): Promise<void> {
   if (!options?.words) return
@@ -238,7 +238,7 @@ async function addThreadsByWords(
     if (since)
       for (const thread of await threadsWithWords(
         store,
-        { words, projects, organisations, since, now, within: (run) => run(tx), without },
+        { words, projects, organisations, since, now, within: (run) => run(tx), without, onUncompared },
         tx,
       ))
         threads.push([thread, { isWhole: false, isDecided: false, ids: new Set(), sources: new Set() }])
@@ -269,15 +269,19 @@ export async function eraseCheckpoints(
     ...[...rows.values()].map(({ project }) => project),
     ...(options?.projects ?? []),
   ]
-  const owned = memoriesSought([...items, ...(options?.all ?? [])], part)
+  const owned = memoriesSought([...items, ...((await options?.all?.()) ?? [])], part)
   const erasers = await erasersOf(tx, [...projects, ...owned.projects], owned.ids, owned.organisations)
   const { mayErase, outside } = placeRule((run) => run(tx), erasers)
+  let isUncompared = false
+  const onUncompared = () => {
+    isUncompared = true
+  }
   const project = part?.project ?? null
   await addLateThreads(store, threads, { ids: missing, project, mayErase, moved: movedOf(items) }, tx)
-  if (isNobody(scope)) await addThreadsByWords(store, threads, items, options, tx)
+  if (isNobody(scope)) await addThreadsByWords(store, threads, items, { options, onUncompared }, tx)
   const threadNames = threads.map(([thread]) => thread)
   const wordsIn = await threadWordSearches(
-    { words: options?.words, rows, threads: threadNames, scope, projects: options?.projects ?? [], now },
+    { words: options?.words, rows, threads: threadNames, scope, projects: options?.projects ?? [], now, onUncompared },
     (run) => run(tx),
   )
   const rewriter = threadRewriter(deps, scope, { rows, wordsIn }, tx, options)
@@ -298,13 +302,14 @@ export async function eraseCheckpoints(
     {
       ...sought,
       words: [options?.words ?? fingerprintsOf(texts), fingerprintsOf(versions)],
+      onUncompared,
     },
     tx,
     now,
   )
   erased += byWords.cut.length + byWords.deleted.length
   const counts = countsOf(items, { erased, named, moved: rewriter.moved }, scope, options)
-  return { ...counts, ...reportOf(rewriter, byWords, outside) }
+  return { ...counts, ...reportOf(rewriter, byWords, { outside, isUncompared }) }
 }
 
 /** Counts planned items, so that a page repeated after a crash has the same count. A repeated search has no plan and counts matches. */
@@ -327,7 +332,7 @@ function countsOf(
 const reportOf = (
   { rewritten, unreadable }: Pick<ReturnType<typeof threadRewriter>, 'rewritten' | 'unreadable'>,
   byWords: Awaited<ReturnType<typeof eraseMemories>>,
-  outside: ReadonlySet<string>,
+  { outside, isUncompared }: { outside: ReadonlySet<string>; isUncompared: boolean },
 ): Pick<Erased, 'unreadable' | 'mentions' | 'tallies'> => ({
   ...(unreadable.length > 0 && { unreadable }),
   mentions: [...rewritten.values()].flatMap(({ mentions }) =>
@@ -337,8 +342,10 @@ const reportOf = (
     derivedCut: tallyOf(byWords.cut),
     derivedDeleted: tallyOf(byWords.deleted),
     memoriesLeft: tallyOf(byWords.left),
+    memoriesReadOnly: tallyOf(byWords.readOnly),
     memoriesOutside: tallyOf(byWords.outside),
     placesOwned: tallyOf(outside),
+    wordsUncompared: tallyOf(isUncompared ? ['words'] : []),
     threadsNotSearched: tallyOf(
       [...rewritten].flatMap(([thread, { notSearched }]) => (notSearched > 0 ? [thread] : [])),
     ),

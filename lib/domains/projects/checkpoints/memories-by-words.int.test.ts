@@ -1,5 +1,5 @@
 import { PostgresStore } from '@langchain/langgraph-checkpoint-postgres/store'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { newId } from '#lib/kernel/ids.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
@@ -26,12 +26,14 @@ interface Memories {
 const pythonSchema = 'python_memory'
 
 let app: TestApp
+let role: string
 let python: PythonProgram | undefined
 let javascript: PostgresStore
 const languages: Record<string, Memories> = {}
 beforeAll(async () => {
   const database = await testDatabase()
   app = await testApp({}, database)
+  role = new URL(database.appUrl).username
   javascript = PostgresStore.fromConnString(app.ownerUrl, { schema: 'langgraph' })
   languages.JavaScript = {
     put: (...item) => javascript.put(...item),
@@ -45,7 +47,6 @@ beforeAll(async () => {
   address.searchParams.set('options', `-csearch_path=${pythonSchema}`)
   const url = address.href
   await program.call('remember', { url, items: [] }, z.null())
-  const role = new URL(database.appUrl).username
   await withConnection(app.ownerUrl, (client) =>
     client.query(
       `GRANT USAGE ON SCHEMA ${pythonSchema} TO "${role}"; GRANT SELECT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${pythonSchema} TO "${role}"`,
@@ -254,7 +255,13 @@ describe.each(sampled('languages of the long-term store', ['JavaScript', 'Python
         const repeat = (given: readonly string[]) =>
           app.db.transaction((tx) => {
             const key = `${newId('run')}:${source.name}:1:p`
-            return source.erase(nobody, page, tx, { key, redacts: false, round: 1, all: given, now: app.clock.now() })
+            return source.erase(nobody, page, tx, {
+              key,
+              redacts: false,
+              round: 1,
+              all: async () => given,
+              now: app.clock.now(),
+            })
           })
         await repeat([])
         expect(await residue()).toBe(1)
@@ -290,3 +297,29 @@ describe.each(sampled('languages of the long-term store', ['JavaScript', 'Python
     })
   },
 )
+
+test('erasure counts items of a long-term store that can only be read, and the receipt names them', async () => {
+  const schema = 'readable_memory'
+  const readable = PostgresStore.fromConnString(app.ownerUrl, { schema })
+  onTestFinished(() => readable.stop())
+  await readable.setup()
+  await withConnection(app.ownerUrl, (client) =>
+    client.query(
+      `GRANT USAGE ON SCHEMA ${schema} TO "${role}"; GRANT SELECT ON ALL TABLES IN SCHEMA ${schema} TO "${role}"`,
+    ),
+  )
+  const sentence = sentenceOf('readable')
+  const project = await madeProject(app)
+  const conversation = await madeConversation(app, project)
+  const message = await madeMessage(app, conversation, project.owner, { content: sentence })
+  const value = { text: `Noted: ${sentence}` }
+  await readable.put(['memories', 'ida'], 'a', value)
+  await readable.put(['memories', 'ida'], 'b', { text: 'The doctor told Ida something else.' })
+  const receipt = await receiptOf(await eraseWholeProject(app, message.path, project.owner))
+  expect((await readable.get(['memories', 'ida'], 'a'))?.value).toEqual(value)
+  expect(receipt.not_searched).toContainEqual({
+    store: 'checkpoints',
+    what: expect.stringContaining('may only read'),
+    count: 1,
+  })
+})

@@ -7,7 +7,7 @@ import { type Erasers, erasersOf, ownerByIds, ownerByNames, type PlaceOwner } fr
 import { generatedIn } from '../values/readable.ts'
 import { valueDecider } from '../values/value-decider.ts'
 import { withoutFileWords } from '../words/fingerprints.ts'
-import { livingAuthors } from '../words/living-authors.ts'
+import { type LivingAuthorsOptions, livingAuthors } from '../words/living-authors.ts'
 import type { SoughtByItems } from './items.ts'
 import { anyClaimsAll } from './repository.ts'
 
@@ -37,6 +37,7 @@ interface SoughtMemories {
   /** The labels of the only items to search. */
   only?: ReadonlySet<string>
   now: Date
+  onUncompared?: LivingAuthorsOptions['onUncompared']
   within<T>(run: (tx: Transaction) => Promise<T>): Promise<T>
 }
 /** Items with erased words that are not explained by remaining texts of the erasing projects. */
@@ -44,6 +45,8 @@ interface FoundMemories {
   changes: MemoryChange[]
   /** Items that remain: another project of the organization owns them, or its texts contain the same words. */
   left: Memory[]
+  /** Items that would be changed, in stores that can only be read. */
+  readOnly: Memory[]
 }
 
 /** Identifies an item in counts by a hash, because its key may contain personal data. */
@@ -63,7 +66,7 @@ export const memoryText = ({ namespace, key, value, indexed }: Memory): string =
  */
 export async function* memoriesWithWords(
   store: Pick<CheckpointStore, 'memoryPage'>,
-  { words: all, erasers, erasedIds, only, now, within }: SoughtMemories,
+  { words: all, erasers, erasedIds, only, now, within, onUncompared }: SoughtMemories,
   tx?: Transaction,
 ): AsyncGenerator<FoundMemories> {
   const words = all.filter(({ isEmpty }) => !isEmpty)
@@ -75,7 +78,7 @@ export async function* memoriesWithWords(
   }
   const matchesIn = (text: string): ErasedRunMatch[] => [...erased.runsIn(text), ...erased.namesIn(text)]
   const deciderOf = (some: ErasedWords) =>
-    valueDecider(some, { within, projects: erasers.projects, now, ...(erasedIds && { erasedIds }) })
+    valueDecider(some, { within, projects: erasers.projects, now, onUncompared, ...(erasedIds && { erasedIds }) })
   const [ofNamed, ofUnnamed] = [deciderOf(erased), deciderOf(withoutFileWords(erased))]
   const living = livingAuthors({
     within,
@@ -83,13 +86,14 @@ export async function* memoriesWithWords(
     now,
     erasedIds: erasedIds ?? new Set(),
     runsIn: matchesIn,
+    onUncompared,
   })
   const explainedElsewhere = async (text: string, matches: readonly ErasedRunMatch[]): Promise<boolean> =>
     (await living.explained(text, matches)).size === new Set(matches.map(({ run }) => run)).size
   async function decisionOf(
     memory: Memory,
     matches: readonly ErasedRunMatch[],
-  ): Promise<MemoryChange | 'left' | undefined> {
+  ): Promise<MemoryChange | 'left' | 'readOnly' | undefined> {
     const owner = await within((one) => ownerOf(one, memory, erasers))
     if (owner === 'foreign') return undefined
     const text = memoryText(memory)
@@ -103,20 +107,21 @@ export async function* memoriesWithWords(
     if (decided.decision === 'retained' || (decided.decision === 'untouched' && !isIndexed))
       return owner !== 'named' && matches.some(({ isOfFile }) => isOfFile) ? 'left' : undefined
     if (owner === 'sibling' || (owner === 'ours' && (await explainedElsewhere(text, matches)))) return 'left'
+    if (memory.isReadOnly) return 'readOnly'
     return { memory, value: decided.decision === 'cut' ? decided.text : null }
   }
   for (let after: MemoryCursor | undefined; ; ) {
     const { memories, next } = await store.memoryPage(after, tx)
-    const found: FoundMemories = { changes: [], left: [] }
+    const found: FoundMemories = { changes: [], left: [], readOnly: [] }
     for (const memory of memories) {
       if (only?.has(memoryLabel(memory)) === false) continue
       const matches = matchesIn(memoryText(memory))
       if (matches.length === 0) continue
       const decided = await decisionOf(memory, matches)
-      if (decided === 'left') found.left.push(memory)
+      if (decided === 'left' || decided === 'readOnly') found[decided].push(memory)
       else if (decided) found.changes.push(decided)
     }
-    if (found.changes.length + found.left.length > 0) yield found
+    if (found.changes.length + found.left.length + found.readOnly.length > 0) yield found
     if (!next) return
     after = next
   }
@@ -125,18 +130,25 @@ export async function* memoriesWithWords(
 /** Erases items of the long-term store that contain erased words, whatever ids they name. */
 export async function eraseMemories(
   store: CheckpointStore,
-  sought: SoughtByItems & { words: readonly ErasedWords[] },
+  sought: SoughtByItems & Pick<SoughtMemories, 'words' | 'onUncompared'>,
   tx: Transaction,
   now: Date,
 ) {
-  const done = { cut: [] as string[], deleted: [] as string[], left: [] as string[], outside: [] as string[] }
+  const done: Record<'cut' | 'deleted' | 'left' | 'readOnly' | 'outside', string[]> = {
+    cut: [],
+    deleted: [],
+    left: [],
+    readOnly: [],
+    outside: [],
+  }
   const erasers = await erasersOf(tx, sought.projects, sought.ids, sought.organisations)
-  for await (const { changes, left } of memoriesWithWords(
+  for await (const { changes, left, readOnly } of memoriesWithWords(
     store,
     { ...sought, erasers, now, within: (run) => run(tx) },
     tx,
   )) {
     done.left.push(...left.map(memoryLabel))
+    done.readOnly.push(...readOnly.map(memoryLabel))
     for (const { memory, value } of await store.changeMemories(changes, tx))
       done[value === null ? 'deleted' : 'cut'].push(memoryLabel(memory))
   }

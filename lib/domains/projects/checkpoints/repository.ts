@@ -138,6 +138,20 @@ export const projectsNamed = statement('checkpoints.projects-named', {
     UNION ALL SELECT project_id FROM provenance WHERE store = 'checkpoints' AND place = ANY($ids))`,
 })
 
+/** Of these ids, those that belong to the projects: their own, and those of their conversations, threads, messages, documents and pointers. */
+export const idsOfProjects = statement('checkpoints.ids-of-projects', {
+  takes: { ids: 'text[]', projects: 'text[]' },
+  returns: { id: 'text' },
+  isPrepared: true,
+  sql: `SELECT id FROM projects WHERE id = ANY($ids) AND id = ANY($projects)
+    UNION SELECT id FROM conversations WHERE id = ANY($ids) AND project_id = ANY($projects)
+    UNION SELECT t.thread FROM conversations c CROSS JOIN LATERAL unnest(c.threads) AS t(thread)
+      WHERE c.threads && $ids AND t.thread = ANY($ids) AND c.project_id = ANY($projects)
+    UNION SELECT id FROM messages WHERE id = ANY($ids) AND project_id = ANY($projects)
+    UNION SELECT id FROM documents WHERE id = ANY($ids) AND project_id = ANY($projects)
+    UNION SELECT place FROM provenance WHERE store = 'checkpoints' AND place = ANY($ids) AND project_id = ANY($projects)`,
+})
+
 /**
  * The organizations that may claim one of the names (`is_inside`), and all given organizations. `is_any`: whether the organization may
  * claim items that nobody else claims.

@@ -6,7 +6,7 @@ import { scopedId, shownId } from '#lib/kernel/scoped-ids.ts'
 import type { CheckpointStore, Remembered, TextSearch } from '#lib/stores/checkpoints/checkpoints.ts'
 import { erasersOf, placeRule, placesNaming } from '../values/place-owners.ts'
 import { Fingerprints, withoutFileWords } from '../words/fingerprints.ts'
-import { livingAuthors } from '../words/living-authors.ts'
+import { type LivingAuthorsOptions, livingAuthors } from '../words/living-authors.ts'
 import { explainedRuns } from '../words/remaining-texts.ts'
 import { existingSources, remainingMessages } from './repository.ts'
 import { isSure, projectsOf, remembered } from './thread-search.ts'
@@ -19,6 +19,7 @@ interface SearchedWords {
   now: Date
   /** The texts that living authors of other projects wrote explain words too: for a thread that nobody owns. */
   isUnowned?: boolean
+  onUncompared?: LivingAuthorsOptions['onUncompared']
   /** Runs a function in the transaction that reads the texts of remaining authors. */
   within<T>(run: (tx: Transaction) => Promise<T>): Promise<T>
 }
@@ -50,12 +51,12 @@ const withNames = (words: ErasedWords, onName: (run: number) => void = () => {})
 const maxSeen = 10_000
 
 function searchOf(searched: SearchedWords): TextSearch {
-  const { projects, erasedIds, now, within, isUnowned = false } = searched
+  const { projects, erasedIds, now, within, isUnowned = false, onUncompared } = searched
   const names = new Set<number>()
   const words = searched.words.map((one) => withNames(one, (run) => names.add(run)))
   const runsIn = (text: string): ErasedRunMatch[] => words.flatMap((one) => one.runsIn(text))
   const seen = new Map<string, ErasedRunMatch[]>()
-  const living = livingAuthors({ within, projects, now, erasedIds: erasedIds ?? new Set(), runsIn })
+  const living = livingAuthors({ within, projects, now, erasedIds: erasedIds ?? new Set(), runsIn, onUncompared })
   const ofProjects = memoize(() =>
     within(async (tx) => {
       const runs = new Set<number>()
@@ -121,10 +122,11 @@ interface WordsAt {
   /** Further projects whose remaining texts explain the words. */
   projects?: readonly string[]
   now: Date
+  onUncompared?: LivingAuthorsOptions['onUncompared']
 }
 /** Creates a word search for each thread, or for the long-term store (null), with the projects whose remaining texts explain the words. */
 export async function threadWordSearches(
-  { words, rows, threads, scope, projects: further = [], now }: WordsAt,
+  { words, rows, threads, scope, projects: further = [], now, onUncompared }: WordsAt,
   within: SearchedWords['within'],
 ) {
   const known = [words ?? fingerprintsOf([...rows.values()].flatMap(({ texts }) => texts))]
@@ -140,7 +142,9 @@ export async function threadWordSearches(
     ),
   )
   const unowned = threads.filter((thread): thread is string => thread !== null && !theirs.has(thread))
-  const named = await within((tx) => placesNaming(tx, unowned, own))
+  // The names of threads decide only about the words of files.
+  const mayHaveFiles = known.some(({ hasFiles }) => hasFiles !== false)
+  const named = mayHaveFiles ? await within((tx) => placesNaming(tx, unowned, own)) : new Set<string>()
   const made = new Map<string, TextSearch | undefined>()
   return (thread: string | null): { words?: TextSearch; keepsDerived?: boolean } => {
     const owners = thread === null ? undefined : theirs.get(thread)
@@ -149,7 +153,7 @@ export async function threadWordSearches(
     const projects = [...new Set([...own, ...(owners ?? [])])].sort()
     const key = JSON.stringify([projects, keepsDerived, isUnowned ? thread : null])
     const counted = keepsDerived || (isUnowned && !named.has(thread)) ? known.map(withoutFileWords) : known
-    if (!made.has(key)) made.set(key, wordSearch({ words: counted, projects, now, within, isUnowned }))
+    if (!made.has(key)) made.set(key, wordSearch({ words: counted, projects, now, within, isUnowned, onUncompared }))
     const search = made.get(key)
     return { ...(search && { words: search }), ...(keepsDerived && { keepsDerived }) }
   }
@@ -178,7 +182,7 @@ const threadsAtOnce = 200
 /** Maximum size in bytes of the rows that one search reads, beginning with the latest. A complete reading reads all others. */
 const maxRead = 256 * 1024 * 1024
 
-interface SoughtThreads extends Pick<SearchedWords, 'erasedIds' | 'now' | 'within'> {
+interface SoughtThreads extends Pick<SearchedWords, 'erasedIds' | 'now' | 'within' | 'onUncompared'> {
   words: ErasedWords
   /** The erasing projects. */
   projects: readonly string[]
@@ -195,7 +199,7 @@ interface SoughtThreads extends Pick<SearchedWords, 'erasedIds' | 'now' | 'withi
  */
 export async function threadsWithWords(
   store: Pick<CheckpointStore, 'writtenSince' | 'readThreads'>,
-  { words: sought, projects, organisations = [], since, erasedIds, now, within, without }: SoughtThreads,
+  { words: sought, projects, organisations = [], since, erasedIds, now, within, without, onUncompared }: SoughtThreads,
   tx: Transaction,
 ): Promise<string[]> {
   const words = withNames(sought)
@@ -207,6 +211,7 @@ export async function threadsWithWords(
     now,
     erasedIds: erasedIds ?? new Set(),
     runsIn: (text) => words.runsIn(text),
+    onUncompared,
   })
   const known = new Map<string, ReadonlySet<number>>()
   const explainedBy = async (project: string): Promise<ReadonlySet<number>> => {
@@ -233,12 +238,16 @@ export async function threadsWithWords(
       },
       tx,
     )
+    const ofFiles = [...matches].flatMap(([thread, some]) =>
+      !owners.has(thread) && some.some(({ found: runs }) => runs.some(({ isOfFile }) => isOfFile)) ? [thread] : [],
+    )
+    const named = ofFiles.length > 0 ? await within((one) => placesNaming(one, ofFiles, projects)) : new Set<string>()
     for (const [thread, some] of matches) {
       const explained = new Set<number>()
       for (const project of new Set([...projects, ...(owners.get(thread) ?? [])]))
         for (const run of await explainedBy(project)) explained.add(run)
       if (!owners.has(thread)) {
-        const isNamed = (await within((one) => placesNaming(one, [thread], projects))).has(thread)
+        const isNamed = named.has(thread)
         for (const { text, found: runs } of some) {
           const unknown = runs.filter(({ run, isOfFile }) => !(isOfFile && isNamed) && !explained.has(run))
           if (unknown.length > 0) for (const run of await living.explained(text, unknown)) explained.add(run)

@@ -301,7 +301,7 @@ describe('closing a project', () => {
     expect((await test.app.db.prisma.project.findUniqueOrThrow({ where: { id } })).status).toBe('active')
   })
 
-  it('goes on when an owner who ordered it has another role since, was erased since, or is not known', async () => {
+  it('a closing continues when the owner who ordered it has since changed roles, was erased, or is unknown', async () => {
     for (const by of ['kept', 'a pseudonym of an erased person', null]) {
       const { project } = await filled()
       expect((await act(project, 'close')).status).toBe(200)

@@ -160,7 +160,7 @@ async function reopen(tx: Transaction, id: string, now: Date): Promise<void> {
   await enqueueClosingEmails(tx, id, 'reopened')
 }
 
-/** Reopens a project if the account or agent that closed it has lost the right to since, and tells the admins. A closing by an unknown or erased actor goes on. */
+/** Reopens a project if the account or agent that closed it has since lost the right to close it, and notifies the admins. A closing by an unknown or erased actor continues. */
 async function isWithdrawn(ctx: Context, tx: Transaction, { id, closingBy }: ClosingRow): Promise<boolean> {
   if (closingBy === null) return false
   const [known] = await hasLostClosing(tx, { project: id, by: closingBy })

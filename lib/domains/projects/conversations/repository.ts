@@ -3,7 +3,7 @@ import { type RowOf, statement, typed } from '#lib/stores/postgres/statement.ts'
 import type { Writer } from '../contract.ts'
 import { newestFirst, pageTypes } from '../list-page.ts'
 import { servedSql } from '../participants/restricting.ts'
-import { claimantSql, doerSql, shownSql, writerSql } from '../readable-rows.ts'
+import { claimantSql, doerSql, servedTitleSql, shownSql, writerSql } from '../readable-rows.ts'
 import type { projectMessageRoles } from '../rules.ts'
 import type { AttachmentView } from './contract.ts'
 
@@ -20,20 +20,21 @@ const conversationColumns = {
   messages: 'int4',
 } as const
 export type ConversationRow = RowOf<typeof conversationColumns>
-const selectConversations = `SELECT c.id AS stored_id, ${shownSql('c.id')} AS id, c.project_id, c.title, c.region, c.threads,
-    ${doerSql('c.created_by')} AS created_by, c.created_at, c.updated_at,
-    (SELECT count(*)::int4 FROM messages m WHERE m.conversation_id = c.id AND m.erasing_since IS NULL) AS messages
+const selectConversations = `SELECT c.id AS stored_id, ${shownSql('c.id')} AS id, c.project_id, ${servedTitleSql('c', '$reader')} AS title, c.region, c.threads,
+    ${doerSql('c.created_by', '$reader')} AS created_by, c.created_at, c.updated_at,
+    (SELECT count(*)::int4 FROM messages m WHERE m.conversation_id = c.id AND m.erasing_since IS NULL
+      AND ${servedSql('m', '$reader')}) AS messages
   FROM conversations c WHERE c.project_id = $project AND c.erasing_since IS NULL`
 
 export const conversationInProject = statement('projects.conversation', {
-  takes: { project: 'text', id: 'text' },
+  takes: { project: 'text', id: 'text', reader: 'text?' },
   returns: conversationColumns,
   isPrepared: true,
   sql: `${selectConversations} AND c.id = $id`,
 })
 
 export const conversationsPage = statement('projects.conversations-page', {
-  takes: { project: 'text', ...pageTypes },
+  takes: { project: 'text', ...pageTypes, reader: 'text?' },
   returns: conversationColumns,
   isPrepared: true,
   sql: `${selectConversations} AND ${newestFirst('c.created_at', 'c.id')}`,

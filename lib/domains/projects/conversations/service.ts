@@ -24,7 +24,7 @@ import {
 } from '../provenance/pointers.ts'
 import type { SeenProject } from '../repository.ts'
 import { asDownload, max } from '../rules.ts'
-import { newStoredId, projectIdInUse, storedPath } from '../stored-ids.ts'
+import { knownStoredId, newStoredId, projectIdInUse, storedPath } from '../stored-ids.ts'
 import {
   type AttachmentView,
   attachFile,
@@ -72,8 +72,14 @@ const viewOf = ({ stored_id: _, ...view }: ConversationRow): ConversationView =>
 const noConversation = (): Problem =>
   new Problem('not_found', 'The project has no such conversation, or it was erased.')
 
-async function conversationIn(on: Queryable, project: string, id: string): Promise<ConversationView> {
-  const [row] = await conversationInProject(on, { project, id })
+/** A conversation as the actor may read it. @throws {Problem} `not_found` */
+async function conversationIn(
+  on: Queryable,
+  actor: Pick<Actor, 'kind' | 'id'>,
+  project: string,
+  id: string,
+): Promise<ConversationView> {
+  const [row] = await conversationInProject(on, { project, id, reader: restrictedReader(actor) })
   if (!row) throw noConversation()
   return viewOf(row)
 }
@@ -122,7 +128,7 @@ const edit = (ports: ConversationPorts) =>
       data: { threads, updatedAt: now, ...(body.title !== undefined && { title: body.title }) },
     })
     return {
-      body: { data: await conversationIn(tx, projectId, conversationId) },
+      body: { data: await conversationIn(tx, ctx.actor, projectId, conversationId) },
       resourceId: conversationId,
       details: { project: projectId, fields: Object.keys(body) },
     }
@@ -132,7 +138,11 @@ const edit = (ports: ConversationPorts) =>
 export const projectConversations = ({ db, ...ports }: ConversationPorts & Pick<ProjectPorts, 'db'>) => ({
   conversations: read(listConversations, async (ctx, { params: { projectId }, query }) => {
     await readableProject(db, projectReaderOf(ctx), projectId)
-    const rows = await conversationsPage(db, { project: projectId, ...pageValues(query) })
+    const rows = await conversationsPage(db, {
+      project: projectId,
+      reader: restrictedReader(ctx.actor),
+      ...pageValues(query),
+    })
     const total = await db.prisma.conversation.count({ where: { projectId, erasingSince: null } })
     const { shown, page } = pageOf(rows, query.limit, total, ({ created_at: at, stored_id: id }) => ({ at, id }))
     return { resourceId: projectId, details: { count: shown.length }, body: { data: shown.map(viewOf), ...page } }
@@ -144,7 +154,7 @@ export const projectConversations = ({ db, ...ports }: ConversationPorts & Pick<
       await writableProject(ctx.tx, projectReaderOf(ctx), projectId)
       const id = await makeConversation(ports, ctx, projectId, body)
       return {
-        body: { data: await conversationIn(ctx.tx, projectId, id) },
+        body: { data: await conversationIn(ctx.tx, ctx.actor, projectId, id) },
         resourceId: id,
         details: { project: projectId },
       }
@@ -152,7 +162,7 @@ export const projectConversations = ({ db, ...ports }: ConversationPorts & Pick<
     async ({ tx, ...ctx }, { params: { projectId } }, { id }) => {
       await readableProject(tx, projectReaderOf(ctx), projectId)
       const { conversationId } = await storedPath(tx, { projectId, conversationId: String(id) })
-      const { title, created_by } = await conversationIn(tx, projectId, conversationId)
+      const { title, created_by } = await conversationIn(tx, ctx.actor, projectId, conversationId)
       return { title, created_by }
     },
   ),
@@ -161,7 +171,7 @@ export const projectConversations = ({ db, ...ports }: ConversationPorts & Pick<
     await readableProject(db, projectReaderOf(ctx), params.projectId)
     const { projectId, conversationId } = await storedPath(db, params)
     return {
-      body: { data: await conversationIn(db, projectId, conversationId) },
+      body: { data: await conversationIn(db, ctx.actor, projectId, conversationId) },
       resourceId: conversationId,
       details: { project: projectId },
     }
@@ -179,6 +189,28 @@ export const reportedPointersOf = (
   { provenance = [] }: Pick<NewMessage, 'provenance'>,
 ): ReportedPointer[] =>
   provenance.map((entry, index) => ({ ...entry, source: id, kind: 'message', path: ['provenance', index] }))
+
+/**
+ * Adds to `id_in_use` whether the message of this id in the conversation has, or had, the same text. An application that sends a message
+ * again learns so that it is stored, also while it may not read it. It learns nothing about a text that it does not have.
+ */
+async function comparedWithStored(
+  tx: Transaction,
+  { project, conversation }: { project: string; conversation: string },
+  { id, role, content }: NewMessage,
+  problem: unknown,
+): Promise<unknown> {
+  if (!Problem.is(problem) || problem.code !== 'id_in_use' || id === undefined) return problem
+  const stored = await knownStoredId(tx, 'message', project, id)
+  const record = stored === undefined ? null : await tx.message.findUnique({ where: { id: stored } })
+  if (record?.conversationId !== conversation || record.erasingSince) return problem
+  const former = record.content === content ? [] : await formerTexts(tx, { message: record.id })
+  const same = record.role === role && [record, ...former].some((one) => one.content === content)
+  return new Problem('id_in_use', {
+    ...(problem.detail !== undefined && { detail: problem.detail }),
+    extensions: { same },
+  })
+}
 
 /**
  * Stores a message with its author and pointers, in a project to which the actor may write. With `onlyStores`, also of a participant whose
@@ -200,7 +232,10 @@ export async function makeMessage(
   if (!found) throw noConversation()
   for (const { region } of [project, found]) requireStorable(ports.regions, region, 'conflict')
   if (at > now) throw invalid(['created_at'], 'is in the future')
-  const id = await newStoredId(tx, 'message', { projectId: project.id, chosen: body.id })
+  const isNew = newStoredId(tx, 'message', { projectId: project.id, chosen: body.id })
+  const id = await isNew.catch(async (problem: unknown) => {
+    throw await comparedWithStored(tx, { project: project.id, conversation }, body, problem)
+  })
   const author = await authorFor(ports, ctx, project.id, body.author, options)
   const row = { id, project: project.id, conversation, role, content, writtenBy: author.writtenBy, at, now }
   if ((await insertMessage(tx, { ...row, authorKind: author.kind, authorId: author.id })) === 0) throw projectIdInUse()

@@ -4,6 +4,7 @@ import { newestFirst, pageTypes } from '../list-page.ts'
 import { servedSql } from '../participants/restricting.ts'
 import { claimantSql, shownSql, writerSql } from '../readable-rows.ts'
 import type { ProjectDocumentKind } from '../rules.ts'
+import { isByPersonSql } from '../words/repository.ts'
 
 const documentColumns = {
   stored_id: 'text',
@@ -115,6 +116,24 @@ export const keysInUse = statement('projects.keys-in-use', {
   isPrepared: true,
   sql: `SELECT object_key AS key FROM attachments WHERE object_key = ANY($keys)
     UNION ALL SELECT object_key FROM documents WHERE object_key = ANY($keys)`,
+})
+
+/** Of these object keys, those of artifacts, and of files in messages that no person wrote. With the row that must not be under legal hold. */
+export const machineFiles = statement('projects.machine-files', {
+  takes: { keys: 'text[]' },
+  returns: {
+    key: 'text',
+    kind: typed<'messages' | 'artifacts'>('text'),
+    id: 'text',
+    project: 'text',
+    at: 'timestamptz',
+  },
+  isPrepared: true,
+  sql: `SELECT a.object_key AS key, 'messages' AS kind, x.id, x.project_id AS project, x.created_at AS at
+      FROM attachments a JOIN messages x ON x.id = a.message_id
+      WHERE a.object_key = ANY($keys) AND x.erasing_since IS NULL AND NOT ${isByPersonSql.messages}
+    UNION ALL SELECT x.object_key, 'artifacts', x.id, x.project_id, x.updated_at
+      FROM documents x WHERE x.object_key = ANY($keys) AND x.erasing_since IS NULL AND NOT ${isByPersonSql.documents}`,
 })
 
 /** The savepoint of the check before an upload, which leaves no rows. */

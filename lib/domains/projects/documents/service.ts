@@ -74,13 +74,20 @@ async function storedBytes({ objects }: Pick<ProjectPorts, 'objects'>, key: stri
   return bytes
 }
 /**
- * Reads the stored text in chunks. Runs before the transaction, so that a slow store does not occupy a database connection. A text in
- * another encoding than UTF-8 is read once more, as a whole.
+ * Reads the stored text in chunks. Runs before the transaction, so that a slow store does not occupy a database connection. A text that
+ * may be in another encoding than UTF-8 is decoded again, as a whole.
  */
 async function chunksAt(ports: Pick<ProjectPorts, 'objects'>, key: string, charset?: string): Promise<string[]> {
-  const chunks = await Array.fromAsync(chunksOf(await storedBytes(ports, key)))
+  const pieces: Uint8Array[] = []
+  const retained = async function* (stored: AsyncIterable<Uint8Array>) {
+    for await (const piece of stored) {
+      pieces.push(piece)
+      yield piece
+    }
+  }
+  const chunks = await Array.fromAsync(chunksOf(retained(await storedBytes(ports, key))))
   if ((charset === undefined || /^utf-?8$/i.test(charset)) && !chunks.some(isDamaged)) return chunks
-  const bytes = Buffer.concat(await Array.fromAsync(await storedBytes(ports, key)))
+  const bytes = Buffer.concat(pieces)
   return charsetOf(bytes, charset) === 'utf-8' && isUtf8(bytes)
     ? chunks
     : Array.fromAsync(chunksOf([Buffer.from(decodedText(bytes, charset))]))

@@ -140,6 +140,54 @@ describe.skipIf(!(await isRedisInstalled()))('an erasure of files', () => {
     expect(await client.get(`${summary()}:2`)).toBeNull()
   })
 
+  it.each(['attachments', 'documents'])(
+    'keeps a value with words of a file of another person that 300 images of %s precede',
+    async (kind) => {
+      await madeAttachment(test, message, author, { bytes: `${others}\n${english}` })
+      const conversation = await madeConversation(test, project)
+      const [another, ...earlier] = [
+        await madeMessage(test, conversation, project.owner),
+        await madeMessage(test, conversation, project.owner),
+        await madeMessage(test, conversation, project.owner),
+        await madeMessage(test, conversation, project.owner),
+      ]
+      const images = Array.from({ length: 300 }, (_, n) => ({
+        id: `0-${project.id}-${n}`,
+        name: `${n}.png`,
+        mediaType: 'image/png',
+        bytes: 8,
+        sha256: Buffer.alloc(32),
+        objectKey: `0/${project.id}/${n}.png`,
+        createdAt: test.clock.now(),
+      }))
+      const text = `${others}\nA different answer.`
+      if (kind === 'attachments') {
+        await test.db.prisma.attachment.createMany({
+          data: images.map((image, n) => ({ ...image, messageId: earlier[n % 3]?.id ?? another.id })),
+        })
+        await madeAttachment(test, another, project.owner, { bytes: text })
+      } else {
+        const by = {
+          projectId: project.id,
+          kind: 'document',
+          authorKind: 'account',
+          authorId: project.owner.accountId,
+          updatedAt: test.clock.now(),
+        }
+        await test.db.prisma.document.createMany({ data: images.map((image) => ({ ...image, ...by })) })
+        const { id } = await madeDocument(test, project, project.owner, { name: 'form.txt', bytes: text })
+        // An earlier version stored no text of it.
+        await test.db.prisma.documentChunk.deleteMany({ where: { documentId: id } })
+      }
+      await client.set(summary(), others)
+      await client.set(`${summary()}:2`, `A note: ${quote(english)}`)
+      const receipt = await receiptOf(message.path)
+      expect(await client.get(summary())).toBe(others)
+      expect(await client.get(`${summary()}:2`)).toBeNull()
+      expect(JSON.stringify(receipt.not_searched ?? [])).not.toContain('2 MiB')
+    },
+  )
+
   describe('in keys that the organization may claim', () => {
     const assign = async (namespaces: string[]) => {
       const admin = await signedIn(test, 'admin')

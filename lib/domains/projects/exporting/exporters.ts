@@ -15,6 +15,8 @@ import {
   existingMessage,
   existingSource,
   lastingDocument,
+  servedAuthorSql,
+  servedTitleSql,
   shownSql,
   writerSql,
   writtenBy,
@@ -376,14 +378,23 @@ const shapes: Record<string, Shape> = {
     at: 'm.added_at',
     id: "m.kind || ':' || m.member_id",
     columns: 'm.*',
-    record: jsonObject({ member: writerSql('c.kind', 'c.member_id'), role: 'c.role', added_at: utc('c.added_at') }),
+    record: jsonObject({
+      member: writerSql('c.kind', 'c.member_id', '$3::text'),
+      role: 'c.role',
+      added_at: utc('c.added_at'),
+    }),
   },
   participants: {
     from: 'project_participants x',
     where: 'x.project_id = $1 AND x.created_at <= $2',
     at: 'x.created_at',
     id: 'x.id',
-    columns: 'x.*',
+    columns: `x.id, x.external_id, x.account_id, x.created_at, x.updated_at, ${['name', 'email']
+      .map(
+        (column) =>
+          `CASE WHEN ${servedAuthorSql("'participant'", 'x.id', '$3::text')} THEN x.${column} END AS ${column}`,
+      )
+      .join(', ')}`,
     record: participantRecord('c.email'),
   },
   conversations: {
@@ -391,7 +402,7 @@ const shapes: Record<string, Shape> = {
     where: 'x.project_id = $1 AND x.created_at <= $2 AND x.erasing_since IS NULL',
     at: 'x.created_at',
     id: 'x.id',
-    columns: 'x.*',
+    columns: `x.id, ${servedTitleSql('x', '$3::text')} AS title, x.region, x.threads, x.created_at, x.updated_at`,
     record: jsonObject({
       id: shownSql('c.id'),
       title: 'c.title',
@@ -529,7 +540,11 @@ export const projectExport = (ports: Pick<ProjectPorts, 'db' | 'objects' | 'stor
       schema_version: ports.shapes.schemaVersion,
       ...(stored.leftOut.length > 0 && { left_out: stored.leftOut }),
     }
-    const valuesOf = ({ where }: Shape) => [projectId, until, ...(where.includes('$3') ? [reader] : [])]
+    const valuesOf = (shape: Shape) => [
+      projectId,
+      until,
+      ...(Object.values(shape).some((sql) => typeof sql === 'string' && sql.includes('$3')) ? [reader] : []),
+    ]
     const ofRows = Object.entries(shapes).map(([name, shape]) => ({
       name,
       pages: () => recordPages(db, { ...recordsOf(name, shape, project), values: valuesOf(shape) }),

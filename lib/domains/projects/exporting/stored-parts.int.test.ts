@@ -135,8 +135,13 @@ it('export omits a thread that another project named before its first checkpoint
     )
   // The application chose the id of the message: its text leads to it.
   await storedInThread(test, threads.own, [{ id: '1', text: 'Where is my parcel with the red shoes?' }])
-  const text = JSON.stringify(await exported(project))
-  expect(text).not.toContain('another deal')
+  const lines = await exported(project)
+  expect(JSON.stringify(lines)).not.toContain('another deal')
+  expect(
+    ofPart(lines, 'checkpoints_left_out')
+      .map(({ thread_id }) => thread_id)
+      .sort(),
+  ).toEqual([threads.named, threads.pointed].sort())
   expect(ofPart(await exported(project), 'checkpoints').map(({ thread_id }) => thread_id)).toContain(threads.own)
 })
 

@@ -63,11 +63,15 @@ async function* threadPages(
   db: Database,
   checkpoints: ExportedStores['checkpoints'],
   project: string,
+  omitted: Set<string>,
 ): AsyncIterable<ExportPage> {
   for (let after = ''; ; ) {
     const records = await threadsOfProject(db, { project, after })
     for (const { thread, isTied } of records) {
-      if (!isTied && !(await containsMessage(db, checkpoints, project, thread))) continue
+      if (!isTied && !(await containsMessage(db, checkpoints, project, thread))) {
+        omitted.add(thread)
+        continue
+      }
       let cursor: ThreadCursor | undefined
       do {
         const from: ThreadCursor | undefined = cursor
@@ -113,13 +117,23 @@ export async function storedParts(
   { projectId, group, reader }: { projectId: string; group: string; reader: string | null },
 ): Promise<{ parts: NdjsonPart[]; leftOut: string[] }> {
   const nameOf = (kind: ListedKind) => `graph_${kind}`
-  const threadPart = { name: 'checkpoints', pages: () => threadPages(db, checkpoints, projectId) }
+  const omitted = new Set<string>()
+  const threadPart = { name: 'checkpoints', pages: () => threadPages(db, checkpoints, projectId, omitted) }
+  // It follows the threads. Whether an omitted one exists is not stated: it may be another project's.
+  const omittedPart: NdjsonPart = {
+    name: 'checkpoints_left_out',
+    async *pages() {
+      const names = [...omitted]
+      for (let at = 0; at < names.length; at += pageSize)
+        yield pageOf(names.slice(at, at + pageSize).map((thread_id) => ({ thread_id })))
+    },
+  }
   const [state] = await restrictionsOfExport(db, { project: projectId, reader })
   if (state?.isRestricted) return { parts: [], leftOut: [...listedKinds.map(nameOf), threadPart.name] }
-  if (state?.isErasing) return { parts: [threadPart], leftOut: listedKinds.map(nameOf) }
+  if (state?.isErasing) return { parts: [threadPart, omittedPart], leftOut: listedKinds.map(nameOf) }
   const graphParts = listedKinds.map((kind) => ({
     name: nameOf(kind),
     pages: () => graphPages(db, graph, group, kind),
   }))
-  return { parts: [...graphParts, threadPart], leftOut: [] }
+  return { parts: [...graphParts, threadPart, omittedPart], leftOut: [] }
 }

@@ -315,10 +315,24 @@ const isRewritten = ({ kind }: GraphText): boolean => kind !== 'episode' && kind
 /** Reads all records of the graph, of whichever group. */
 const graphReader =
   ({ db, graph, whatIsMissing }: { db: Database; graph: GraphStore; whatIsMissing: MissingStoreData }) =>
-  async (after: string | null, visit: (place: ReadPlace) => Promise<void>): Promise<ReadPage> => {
+  async (after: string | null, visit: (place: ReadPlace) => Promise<void>, until?: string): Promise<ReadPage> => {
     await requireConnectedStores(whatIsMissing)
-    const { elements, next } = await db.transaction((tx) => graph.page(after, tx))
-    for (const { id, kind, group, texts, writtenAt } of elements)
+    const { elements, next } = await db.transaction((tx) => graph.page(after, tx, until))
+    for (const { id, kind, group, texts, identifiers, writtenAt } of elements) {
+      const isOfOthers = async (projects: readonly string[], tx: Transaction): Promise<boolean> => {
+        const where = { groupId: group ?? '' }
+        const owner = group === null ? null : await tx.project.findUnique({ where, select: { id: true } })
+        return owner ? !projects.includes(owner.id) : isBeyondOrganisation(group, projects, tx)
+      }
+      if (identifiers.length > 0)
+        await visit({
+          id: `identifiers:${id}`,
+          texts: identifiers,
+          isFixed: true,
+          writtenAt: async () => writtenAt,
+          itemsOf: async () => [],
+          isOfOthers,
+        })
       await visit({
         id: `${kind}:${id}`,
         texts: texts.map(({ text }) => text),
@@ -333,12 +347,9 @@ const graphReader =
           if (group === null) return [ungroupedItem(kind, id)]
           return [...new Set(texts.map((text) => recordItem(group, text.id)))]
         },
-        async isOfOthers(projects, tx) {
-          const where = { groupId: group ?? '' }
-          const owner = group === null ? null : await tx.project.findUnique({ where, select: { id: true } })
-          return owner ? !projects.includes(owner.id) : isBeyondOrganisation(group, projects, tx)
-        },
+        isOfOthers,
       })
+    }
     return { next, unread: {} }
   }
 
@@ -446,7 +457,7 @@ async function plannedRecordsOf(
           evidence: [],
           found,
         })
-    } else verdicts.push(...(await decisionsInGroup(parts, plan, scope, tx, now)))
+    } else for (const one of await decisionsInGroup(parts, plan, scope, tx, now)) verdicts.push(one)
   }
   return { verdicts, isPartial }
 }
@@ -555,7 +566,7 @@ export function graphDataSource(deps: GraphSourceDeps): DataSource {
       const theirs: ItemId[] = []
       for (const { group, episodes, reported, portions } of itemsByGroup(items)) {
         const others = await namedByOthers(tx, group, [...episodes, ...reported], new Set(), now)
-        theirs.push(...[...others.keys()].flatMap((uuid) => [episodeItem(group, uuid), reportedItem(group, uuid)]))
+        for (const uuid of others.keys()) theirs.push(episodeItem(group, uuid), reportedItem(group, uuid))
         if (
           portions > 0 &&
           (await tx.project.count({ where: { groupId: group, status: { not: 'closed' }, erasingSince: null } })) > 0

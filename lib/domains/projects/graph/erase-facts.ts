@@ -192,8 +192,8 @@ function addRetained(change: GraphChange, retained: readonly Episode[], { words 
 
 function addByWords(change: GraphChange, { deleteEntities, edits }: FoundByWords): void {
   const known = new Set(change.deleteEntities)
-  change.deleteEntities.push(...deleteEntities.filter((uuid) => !known.has(uuid)))
-  change.editTexts.push(...edits)
+  for (const uuid of deleteEntities) if (!known.has(uuid)) change.deleteEntities.push(uuid)
+  for (const edit of edits) change.editTexts.push(edit)
 }
 
 /** Generated texts that the model may have written while it read an erased episode. */
@@ -211,13 +211,13 @@ function addExposed(change: GraphChange, exposed: readonly GraphText[], erased: 
     matched.add(textId(text))
     if (!deleted.has(text.id) && !blanked.has(text.id)) edits.push(edit)
   }
-  change.editTexts.push(...edits)
+  for (const edit of edits) change.editTexts.push(edit)
   const unmatched = exposed.filter(
     (text) => !matched.has(textId(text)) && !deleted.has(text.id) && !blanked.has(text.id),
   )
   change.told.counts.exposedMatched = matched.size
   change.told.met.exposedUnmatched = [...new Set(unmatched.map(textId))]
-  change.told.gone.push(...blanked, ...edits.map(textId))
+  for (const id of [...blanked, ...edits.map(textId)]) change.told.gone.push(id)
 }
 
 async function addOutcome(

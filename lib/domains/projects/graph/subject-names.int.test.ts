@@ -192,10 +192,10 @@ describe('erasure lists messages of others', () => {
     `https://example.com/?who=${encodeURIComponent(name)}`,
     `{"body":"${Buffer.from(`${name} signed the contract.`).toString('base64')}"}`,
     'first_name: Jürgen, last_name: Weiß',
-  ])('with a name in the form %s', async (text) => {
+  ])('erasure lists a message of somebody else that writes the name as %s', async (text) => {
     expect(await listed(name, [text, 'Somebody else signed it.'])).toEqual([[text, 'content']])
   })
-  it('as uncertain when a word may be somebody else’s name, and only with a capital', async () => {
+  it('erasure lists a word with a capital that may be the name of somebody else as uncertain', async () => {
     const found = await listed('May', ['You may ask again.', 'May asked again.', 'Dismay is no name.'])
     expect(found).toEqual([['May asked again.', 'content.uncertain']])
     expect(await listed(name, ['We told J. Weiß.', 'It is weiß.'])).toEqual([['We told J. Weiß.', 'content.uncertain']])

@@ -408,6 +408,82 @@ describe('POST /api/projects/{id}/import', () => {
     expect(await test.db.prisma.document.count({ where: { projectId: project.id } })).toBe(0)
   })
 
+  /** Begins an import that stored 49 messages, and continues when the test says so. */
+  async function begunImport(key: string) {
+    const project = await madeProject(test)
+    const conv = idOf('conv')
+    const encoder = new TextEncoder()
+    const storedMessages = () => test.db.prisma.message.count({ where: { projectId: project.id } })
+    let stream: ReadableStreamDefaultController | undefined
+    const body = new ReadableStream({
+      start(controller) {
+        stream = controller
+      },
+    })
+    const headers = {
+      Authorization: `Bearer ${project.agent.token}`,
+      'Content-Type': 'application/x-ndjson',
+      'Idempotency-Key': key,
+    }
+    const send = (of: BodyInit) =>
+      fetch(`${test.url}${project.path}/import`, { method: 'POST', headers, body: of, duplex: 'half' } as RequestInit)
+    const answer = send(body)
+    const enqueue = (lines: readonly Sent[]) => stream?.enqueue(encoder.encode(`${ndjson(lines)}\n`))
+    const more = async (count: number, first: readonly Sent[] = []) => {
+      const before = await storedMessages()
+      enqueue([...first, ...Array.from({ length: count }, () => message(idOf('m'), conv))])
+      await vi.waitUntil(async () => (await storedMessages()) === before + count, { timeout: 60_000 })
+    }
+    await more(49, [conversation(conv)])
+    const repeat = () =>
+      send(
+        new ReadableStream({
+          start(controller) {
+            controller.enqueue(encoder.encode(`${ndjson([message(idOf('m'), conv)])}\n`))
+            controller.close()
+          },
+        }),
+      )
+    return {
+      answer,
+      more,
+      storedMessages,
+      repeat,
+      enqueue,
+      next: () => message(idOf('m'), conv),
+      end: () => stream?.close(),
+    }
+  }
+
+  it('keeps its Idempotency-Key for longer than an hour while it stores batches', async () => {
+    const { answer, more, storedMessages, repeat, end } = await begunImport('two-hours')
+    for (let n = 0; n < 3; n++) {
+      test.clock.advance(50 * 60_000)
+      await more(50)
+    }
+    const repeated = await repeat()
+    expect([repeated.status, (await repeated.json()).code]).toEqual([409, 'idempotency_in_progress'])
+    test.clock.advance(50 * 60_000)
+    end()
+    expect((await answer).status).toBe(200)
+    expect(await storedMessages()).toBe(199)
+    expect((await repeat()).status).toBe(422)
+  })
+
+  it('stores nothing more after another request got its Idempotency-Key, because it paused for an hour', async () => {
+    const { answer, storedMessages, repeat, enqueue, next, end } = await begunImport('paused')
+    test.clock.advance(3_600_001)
+    expect((await repeat()).status).toBe(200)
+    expect(await storedMessages()).toBe(50)
+    enqueue(Array.from({ length: 50 }, next))
+    end()
+    const { status, code } = await (await answer).json()
+    expect([status, code]).toEqual([409, 'conflict'])
+    expect(await storedMessages()).toBe(50)
+    // The response of the other one is still stored.
+    expect((await repeat()).status).toBe(422)
+  })
+
   it('returns 404 to a stranger, 403 to people and to tokens that cannot write, 401 to a revoked token, 415 for another type', async () => {
     const project = await madeProject(test)
     const lines = [conversation(idOf('conv'))]

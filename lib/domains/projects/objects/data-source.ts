@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Transaction } from '#lib/kernel/context.ts'
 import {
   type DataSource,
@@ -18,20 +19,24 @@ import { Problem } from '#lib/kernel/problem.ts'
 import { receiptText } from '#lib/kernel/receipt-texts.ts'
 import { isRecordRefusal, storeRefusalOf } from '#lib/kernel/store-refusal.ts'
 import { searchStringsOf } from '#lib/stores/cache/search-strings.ts'
-import { isAskable, isObjectKey } from '#lib/stores/objects/keys.ts'
+import { placeholder } from '#lib/stores/checkpoints/search-strings.ts'
+import { inKeyOrder, isAskable, isObjectKey } from '#lib/stores/objects/keys.ts'
 import type { ObjectStore } from '#lib/stores/objects/objects.ts'
 import { requireConnectedStores } from '#lib/stores/registered-store.ts'
 import { isDistinctiveKey, mergedChosen } from '../cache/rules.ts'
+import { machineFiles } from '../documents/repository.ts'
 import { isInKeySpace, recordedClaimants } from '../key-space.ts'
 import { scopePart, scopeSubject, writersOf } from '../legal-holds.ts'
 import { filesNotCompared, maxFile } from '../provenance/file-texts.ts'
 import { foreignRefs, othersOf } from '../provenance/pointers.ts'
 import { filesWithoutText } from '../provenance/repository.ts'
 import { filesOf } from '../repository.ts'
+import { changeableRecords } from '../rows/repository.ts'
 import { hiddenRecords } from '../values/hidden-records.ts'
 import { isNamedByOthers, readable } from '../values/readable.ts'
 import { type Naming, orphanedValueDecider, type ValueDecider, valueDeciderIn } from '../values/value-decider.ts'
-import { Fingerprints } from '../words/fingerprints.ts'
+import { cutFrom } from '../words/derived-text.ts'
+import { Fingerprints, mergeSpans } from '../words/fingerprints.ts'
 import {
   findObjects,
   gatherObjectTerms,
@@ -174,9 +179,12 @@ async function explainObjects(
   const hidden = hiddenRecords('objects', 'object')
   const evidence = async (key: string) => (isUnsearched ? [] : [`versions:${(await objects.versions(key)).length}`])
   for (const [key, by] of keys) found.set(key, decisionOf(key, by, becomes.deleted, await evidence(key)))
-  for (const [key, { verdict, found: by }] of findings)
+  for (const [key, { verdict, found: by, versions }] of findings)
     if (!isShown(key)) hidden.add({ ...becomes[verdict], found: by })
-    else found.set(key, decisionOf(key, by, becomes[verdict], await evidence(key)))
+    else {
+      const how = versions ? [`versions:${versions.length}`] : await evidence(key)
+      found.set(key, decisionOf(key, by, becomes[verdict], how))
+    }
   if (isUnsearched)
     for (const key of names.keys()) if (!found.has(key)) found.set(key, decisionOf(key, 'pointer', becomes.deleted))
   for (const key of foreign)
@@ -200,24 +208,33 @@ async function itemsOf(
   projects: readonly string[],
   tx: Transaction,
 ): Promise<ItemId[]> {
+  // In another project, an assistant may have said the same.
+  const [file] = await machineFiles(tx, { keys: [key] })
+  if (file) return projects.includes(file.project) ? [wordsItemOf(key)] : []
   if (isUploadKey(key) || (await keysWithRows(tx, [key])).has(key)) return []
   const space = await objectKeySpace(ports, tx, projects)
   if (!isInKeySpace(space, key) && !projects.some((project) => key.includes(project))) return []
   return (await foreignRefs(tx, 'objects', [key], [...projects])).has(key) ? [] : [wordsItemOf(key)]
 }
 
-/** Reads all objects in every version, but those that rows of this installation name, which are deleted with their rows. */
+/**
+ * Reads all objects in every version, but files of people and snapshots that rows of this installation name, which are deleted with their
+ * rows. Files of assistants and tools quote people, so they are read.
+ */
 const objectReader =
   (ports: ObjectsSourcePorts) =>
-  async (after: string | null, visit: (place: ReadPlace) => Promise<void>): Promise<ReadPage> => {
+  async (after: string | null, visit: (place: ReadPlace) => Promise<void>, until?: string): Promise<ReadPage> => {
     const { db, objects } = ports
     await requireConnectedStores(ports.whatIsMissing)
     const unread: Partial<Record<UnreadReason, number>> = {}
     const add = (reason: UnreadReason) => {
       unread[reason] = (unread[reason] ?? 0) + 1
     }
-    const keys = await objects.list('', after ?? '', keysAtOnce)
+    const keys = (await objects.list('', after ?? '', keysAtOnce)).filter(
+      (key) => until === undefined || inKeyOrder(key, until) <= 0,
+    )
     const own = await keysWithRows(db, keys)
+    const machines = new Map((await machineFiles(db, { keys: [...own] })).map((one) => [one.key, one]))
     /** The store denies the access to one object, for example because of its encryption, but not to others. */
     const readOne = async (key: string, version: string) => {
       try {
@@ -229,26 +246,38 @@ const objectReader =
       }
     }
     for (const key of keys) {
-      if (own.has(key)) continue
+      const file = machines.get(key)
+      if (own.has(key) && !file) continue
+      const place: ReadPlace = {
+        id: `object:${labelOf(key)}`,
+        texts: [],
+        itemsOf: (projects, tx) => itemsOf(ports, key, projects, tx),
+        isOfOthers: async (projects, tx) =>
+          file ? !projects.includes(file.project) : isNamedByOthers(key, projects, tx),
+      }
+      const miss = async (reason: UnreadReason) => {
+        add(reason)
+        await visit({ ...place, isUnread: true })
+      }
       const versions = await objects.versions(key)
-      if (versions.length === 0 && !(await isUnlisted(objects, key))) add('format')
+      if (versions.length === 0 && !(await isUnlisted(objects, key))) await miss('format')
       for (const { version, at } of versions) {
         if (version.startsWith('upload:')) {
-          add('format')
+          await miss('format')
           continue
         }
         const one = await readOne(key, version)
-        if (one === 'refused') add('format')
+        if (one === 'refused') await miss('format')
         if (!one || one === 'refused') continue
         if (!one.bytes) add(one.isArchived || one.isRefused ? 'format' : 'large')
         const value = one.bytes && readable(one.bytes)
         if (value?.form === 'binary') add('binary')
+        if (one.hasRefusedTags) add('format')
         await visit({
-          id: `object:${labelOf(key)}`,
+          ...place,
           texts: [key, one.described.join('\n'), value?.text ?? ''],
+          isUnread: !value || value.form === 'binary' || one.hasRefusedTags === true,
           writtenAt: async () => at,
-          itemsOf: (projects, tx) => itemsOf(ports, key, projects, tx),
-          isOfOthers: (projects, tx) => isNamedByOthers(key, projects, tx),
         })
       }
     }
@@ -375,43 +404,76 @@ async function notesOfRun(objects: ObjectsSourcePorts['objects'], run: string): 
 }
 async function* nothing(): AsyncGenerator<Uint8Array> {}
 
+/** With a note that has the label of an object as its name: whether the object was cut or deleted by deleting single versions. */
+const noteOfVersions = (label: string, became: 'cut' | 'deleted'): string => labelOf(label, Buffer.from(became))
+/** Adds the objects of which an earlier attempt deleted versions, and that this one found no more. */
+function addNoted(notes: ReadonlySet<string>, { cut, deleted }: { cut: Set<string>; deleted: Set<string> }): void {
+  for (const label of notes) {
+    if (cut.has(label) || deleted.has(label)) continue
+    if (notes.has(noteOfVersions(label, 'deleted'))) deleted.add(label)
+    else if (notes.has(noteOfVersions(label, 'cut'))) cut.add(label)
+  }
+}
+
 /** Erases what is found, and stores notes about changed objects. */
 function eraser(objects: ObjectsSourcePorts['objects'], sought: ObjectSearch, run: string, notes: Set<string>) {
   const done = { cut: new Set<string>(), deleted: new Set<string>(), retained: new Set<string>() }
   let refused: unknown
+  /** Stores those of these notes that are not stored yet, and returns their keys. */
+  async function addNotes(names: readonly string[]): Promise<string[]> {
+    const added = run === '' ? [] : names.filter((name) => !notes.has(name))
+    for (const name of added) await objects.put(notePrefix(run) + name, nothing(), { mediaType: 'text/plain' })
+    for (const name of added) notes.add(name)
+    return added
+  }
+  /** Deletes versions. If the store refuses it, no note says that it happened. */
+  async function eraseNoted(key: string, versions: readonly string[], names: readonly string[]): Promise<void> {
+    const added = await addNotes(names)
+    try {
+      await objects.eraseVersions(key, versions)
+    } catch (error) {
+      for (const name of added) notes.delete(name)
+      if (added.length > 0) await objects.erase(added.map((name) => notePrefix(run) + name)).catch(() => {})
+      throw error
+    }
+  }
   async function change(finding: ObjectFinding, tries = 0): Promise<void> {
-    const { key, verdict, cut, former } = finding
+    const { key, verdict, cut, versions, newest } = finding
     const label = labelOf(key)
+    // The object was changed concurrently: read it and decide again.
+    const decideAgain = async () => {
+      const again = tries < maxTries ? await objectDecider(objects, sought).judged(key) : undefined
+      if (again) await change(again, tries + 1)
+    }
     if (verdict === 'retained') done.retained.add(label)
-    else if (former) {
-      await objects.eraseVersions(key, former)
-      done.cut.add(label)
+    else if (versions) {
+      // The id of a version names one content forever. Without versions, the content is compared just before it is deleted.
+      if (newest?.version === '' && (await objects.read(key, 0))?.state !== newest.state) return decideAgain()
+      await eraseNoted(key, versions, [label, noteOfVersions(label, verdict)])
+      // An application may have written a new version meanwhile.
+      const isGone = verdict === 'deleted' && (await objects.read(key, 0)) === undefined
+      done[isGone ? 'deleted' : 'cut'].add(label)
     } else if (cut) {
-      const note = labelOf(key, cut.bytes)
-      if (run !== '' && !notes.has(note)) {
-        await objects.put(notePrefix(run) + note, nothing(), { mediaType: 'text/plain' })
-        notes.add(note)
-      }
-      if (await objects.replace(key, cut, cut.bytes, cut.texts)) done.cut.add(label)
-      else if (tries < maxTries) {
-        // The object was changed concurrently: read it and decide again.
-        const again = await objectDecider(objects, sought).judged(key)
-        if (again) await change(again, tries + 1)
-      }
+      await addNotes([labelOf(key, cut.bytes)])
+      if (!(await objects.replace(key, cut, cut.bytes, cut.texts))) return decideAgain()
+      await objects.eraseVersions(key, await objectDecider(objects, sought).formerOf(key, cut))
+      done.cut.add(label)
     } else if ((await objects.erase([key])) > 0) done.deleted.add(label)
+  }
+  /** Continues after an object that its store refuses for what it is, or that is locked. */
+  async function attempt(work: () => Promise<void>): Promise<void> {
+    try {
+      await work()
+    } catch (error) {
+      // A lock or a retention rule concerns one object as well.
+      if (!isRecordRefusal(error) && storeRefusalOf(error) !== 'locked') throw error
+      refused ??= error
+    }
   }
   return {
     done,
-    /** Continues after an object that its store refuses for what it is, or that is locked. */
-    async visit(finding: ObjectFinding): Promise<void> {
-      try {
-        await change(finding)
-      } catch (error) {
-        // A lock or a retention rule concerns one object as well.
-        if (!isRecordRefusal(error) && storeRefusalOf(error) !== 'locked') throw error
-        refused ??= error
-      }
-    },
+    attempt,
+    visit: (finding: ObjectFinding): Promise<void> => attempt(() => change(finding)),
     /** Fails if an object stays with erased words. Only a search that is read again afterwards may ignore it. */
     requireChanged(): void {
       if (refused !== undefined) throw refused
@@ -457,6 +519,50 @@ async function comparedOf(
   return { filesNoText: labels(found.noText), filesUnread: labels(found.unread) }
 }
 
+/**
+ * Cuts the erased words from text files of assistants and tools in the projects, except those under legal hold. Their rows get the new size and
+ * hash. Other files stay, also those that the store does not change: a complete reading counts them as left, or as not read. Returns the keys of
+ * changed files.
+ */
+async function cutMachineFiles(
+  { objects }: ObjectsSourcePorts,
+  keys: readonly string[],
+  { projects, words, now }: { projects: ReadonlySet<string>; words: ErasedWords; now: Date },
+  tx: Transaction,
+  attempt: (work: () => Promise<void>) => Promise<void>,
+): Promise<string[]> {
+  const changed: string[] = []
+  if (keys.length === 0 || words.isEmpty) return changed
+  for (const { key, kind, id, project } of await machineFiles(tx, { keys: [...keys] })) {
+    if (!projects.has(project) || (await changeableRecords(tx, { ids: [id], now }, kind)).length === 0) continue
+    await attempt(async () => {
+      const one = await objects.read(key, maxRead)
+      if (!one?.bytes) return
+      const { form, text } = readable(one.bytes)
+      const runs = words.runsIn(text)
+      const found = [...runs, ...words.namesIn(text)]
+      const rest =
+        form === 'text' && found.length > 0
+          ? Buffer.from(cutFrom(text, mergeSpans(found), runs) ?? placeholder)
+          : one.bytes
+      if (rest !== one.bytes && !(await objects.replace(key, one, rest))) return
+      // Also if an attempt stopped after it stored the content, and before the former versions: they may be locked.
+      const data = { bytes: rest.length, sha256: new Uint8Array(createHash('sha256').update(rest).digest()) }
+      await (kind === 'messages'
+        ? tx.attachment.updateMany({ where: { objectKey: key }, data })
+        : tx.document.updateMany({ where: { objectKey: key }, data }))
+      const newest = await objects.read(key, 0)
+      const former = (await objects.versions(key)).map(({ version }) => version)
+      await objects.eraseVersions(
+        key,
+        former.filter((version) => version !== newest?.version && !version.startsWith('upload:')),
+      )
+      if (rest !== one.bytes) changed.push(key)
+    })
+  }
+  return changed
+}
+
 /** Erases the keys of a page, and every other object that its search terms find. */
 async function eraseObjects(
   ports: ObjectsSourcePorts,
@@ -484,11 +590,19 @@ async function eraseObjects(
   const wanted = termsInItems(items)
   const isWide = wanted.ids.length + wanted.chosen.length + wanted.anchors.length > 0
   addTerms(gathered, wanted, scope)
-  const { anchors, recorded, projects } = termsInItems(options?.all ?? [])
+  const { anchors, recorded, projects } = termsInItems((await options?.all?.()) ?? [])
   for (const project of [...(options?.projects ?? []), ...projects]) gathered.projects.add(project)
   for (const anchor of [...(options?.projects ?? []), ...anchors]) gathered.anchors.add(anchor)
   const words = options?.words && !options.words.isEmpty ? options.words : gathered.words
-  const wordDecider = valueDeciderIn(db, tx, words, { projects: gathered.projects, now, erasedIds: gathered.sources })
+  let isUncompared = false
+  const wordDecider = valueDeciderIn(db, tx, words, {
+    projects: gathered.projects,
+    now,
+    erasedIds: gathered.sources,
+    onUncompared: () => {
+      isUncompared = true
+    },
+  })
   const run = options && !options.key.includes(':late:') ? (options.key.split(':')[0] ?? '') : ''
   const notes = others.length > 0 || isWide ? await notesOfRun(objects, run) : new Set<string>()
   const retainedBefore = new Set<string>()
@@ -510,6 +624,9 @@ async function eraseObjects(
     ...(!isThere && { names: new Map(reported.map((key) => [key, unknown])) }),
   }
   const work = eraser(objects, sought, run, notes)
+  const quoting = further.filter((key) => withRows.has(key) && !gathered.rows.has(key))
+  const ofProjects = { projects: gathered.projects, words, now }
+  for (const key of await cutMachineFiles(ports, quoting, ofProjects, tx, work.attempt)) work.done.cut.add(labelOf(key))
   const rows = own.length === 0 ? 0 : await objects.erase(own)
   const counted = new Set(items.filter(isCounted).map(keyOf))
   const one = objectDecider(objects, sought)
@@ -533,6 +650,7 @@ async function eraseObjects(
     if (retainedBefore.has(key)) cut.add(label)
     else if (counted.has(key) && !cut.has(label) && (await isAbsent(objects, key))) deleted.add(label)
   }
+  addNoted(notes, { cut, deleted })
   return {
     count,
     // Planned objects existed: those erased before a crash are counted with their page.
@@ -551,6 +669,7 @@ async function eraseObjects(
       objectsOutside: tallyOf(unsearched.isOutside ? ['outside'] : []),
       objectsAmongOwn: tallyOf(unsearched.isAmongOwn ? ['own'] : []),
       objectsBeyond: tallyOf(unsearched.isBeyond ? ['beyond'] : []),
+      wordsUncompared: tallyOf(isUncompared ? ['words'] : []),
     },
     mentions: [],
   }
@@ -582,7 +701,9 @@ export function objectsDataSource(ports: ObjectsSourcePorts): DataSource {
     explain: (scope, tx, now) => explainObjects(ports, scope, tx, now),
     erase: (scope, items, tx, options) => eraseObjects(ports, scope, items, tx, options),
     async reused(items, tx, now) {
-      const others = await othersOf(tx, 'objects', keysAmong(items), new Set(), now)
+      // The row of an assistant's file names it too. It remains, without the erased words.
+      const files = await machineFiles(tx, { keys: items.filter(isWordsItem).map(keyOf) })
+      const others = await othersOf(tx, 'objects', keysAmong(items), new Set(files.map(({ id }) => id)), now)
       return items.filter((item) => others.has(keyOf(item)))
     },
     residue: (scope, items, now, words, projects) => residueOfObjects(ports, scope, items, now, words, projects),
@@ -593,6 +714,7 @@ export function objectsDataSource(ports: ObjectsSourcePorts): DataSource {
       objectsLarge = 0,
       objectsArchived = 0,
       objectsRefused = 0,
+      wordsUncompared = 0,
       objectsOddKeys = 0,
       objectsOwned = 0,
       objectsOutside = 0,
@@ -628,6 +750,7 @@ export function objectsDataSource(ports: ObjectsSourcePorts): DataSource {
         })
       if (objectsAmongOwn > 0)
         records.push({ what: receiptText('notSearched', 'objectsAmongOwn', { count: maxOwn }), count: null })
+      if (wordsUncompared > 0) records.push({ what: receiptText('notSearched', 'wordsUncompared'), count: null })
       if (objectsBeyond > 0) records.push({ what: receiptText('notSearched', 'objectsBeyond'), count: null })
       if (filesNoText > 0) records.push({ what: receiptText('notSearched', 'filesNoText'), count: exact(filesNoText) })
       if (filesUnread > 0)

@@ -88,3 +88,25 @@ it.each<[string, object, string[], object]>([
 ])('an object that cannot be read: %s', async (_, more, remaining, expected) =>
   expect(await judge(more, remaining)).toEqual(expected),
 )
+
+it('objectDecider reads the ids of a search once, however often it decides again', () => {
+  let reads = 0
+  class Ids extends Set<string> {
+    override [Symbol.iterator]() {
+      reads++
+      return super[Symbol.iterator]()
+    }
+  }
+  const search: ObjectSearch = {
+    ids: new Ids(['msg_1']),
+    chosen: [],
+    anchors: [],
+    names: new Map(),
+    space: { prefixes: [], claimants: [], others: [] },
+    wordDecider: words,
+    ownershipOf: nobodys,
+  }
+  const objects = { versions: async () => [], read: async () => undefined }
+  for (let n = 0; n < 3; n++) expect(objectDecider(objects, search).namesErased('of msg_1')).toBe(true)
+  expect(reads).toBe(1)
+})

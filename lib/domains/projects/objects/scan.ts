@@ -1,11 +1,12 @@
-import { memoize } from '#lib/kernel/concurrency.ts'
-import { searchStringsOf } from '#lib/stores/cache/search-strings.ts'
+import { memoize, memoizeByObject } from '#lib/kernel/concurrency.ts'
 import { inKeyOrder, isAskable } from '#lib/stores/objects/keys.ts'
 import type { DescribedTexts, ObjectStore } from '#lib/stores/objects/objects.ts'
-import { type Chosen, isDistinctiveKey } from '../cache/rules.ts'
+import type { Chosen } from '../cache/rules.ts'
+import { searchedIds } from '../cache/scan.ts'
 import { isInKeySpace, type KeySpace, mayEraseById } from '../key-space.ts'
 import { type Ownership, type OwnershipReader, readable } from '../values/readable.ts'
 import type { Naming, ValueDecider } from '../values/value-decider.ts'
+import { occurrences } from '../words/fingerprints.ts'
 import { isMark, isUploadKey } from './rules.ts'
 
 /** What to search for in objects of applications, and the judge of words. */
@@ -29,9 +30,14 @@ export interface ObjectFinding {
   found: 'pointer' | 'text'
   verdict: 'deleted' | 'cut' | 'retained'
   /** For `cut`: the new content, other texts for metadata and tags, and the version that was read. */
-  cut?: { state: string; bytes: Buffer; texts: DescribedTexts }
-  /** Former versions with erased words. The newest version remains as it is. */
-  former?: string[]
+  cut?: { version: string; state: string; bytes: Buffer; texts: DescribedTexts }
+  /**
+   * Only these versions are deleted: those with erased words. Other versions may be the only copy of what others wrote: if there are any, the
+   * verdict is `cut`.
+   */
+  versions?: string[]
+  /** The newest version, if it is among {@link versions}. A store without versions may have other content under the key now. */
+  newest?: { version: string; state: string }
 }
 export interface UnsearchedObjects {
   binary: Set<string>
@@ -106,18 +112,14 @@ type UnreadObject = Pick<NonNullable<Awaited<ReturnType<ObjectStore['read']>>>, 
 const unreadReasonOf = ({ isArchived, isRefused }: UnreadObject) =>
   isArchived ? 'archived' : isRefused ? 'refused' : 'large'
 
-/** Decides about objects one by one, by their keys, metadata, tags and content. */
-export function objectDecider(
-  objects: Pick<ObjectStore, 'versions' | 'read'>,
-  { ids: given, chosen: client, anchors: near, names, space, wordDecider, isOwnResult, ...sought }: ObjectSearch,
-) {
-  const all = [...given]
-  const ids = searchStringsOf(all)
-  const distinctiveIds = [...client].filter(({ id }) => isDistinctiveKey(id))
-  const chosen = searchStringsOf(distinctiveIds.map(({ id }) => id))
-  const anchors = searchStringsOf([...near, ...distinctiveIds.flatMap((one) => one.anchors)])
+/** There may be 100,000 ids, and every changed object is judged again. */
+const preparedSearch = memoizeByObject((search: ObjectSearch) => searchedIds(search))
+
+/** Decides about objects one by one, by their keys, metadata, tags and content. What the search contains may not change afterwards. */
+export function objectDecider(objects: Pick<ObjectStore, 'versions' | 'read'>, search: ObjectSearch) {
+  const { names, space, wordDecider, isOwnResult, ...sought } = search
+  const { ids, chosen, anchors, erased } = preparedSearch(search)
   const unsearched = noneUnsearched()
-  const erased = new Set([...all, ...client.map(({ id }) => id)])
 
   const isInside = (key: string): boolean => names.has(key) || anchors.occursIn(key) || isInKeySpace(space, key)
   /** Whether a text contains an erased id. */
@@ -130,16 +132,30 @@ export function objectDecider(
       return found === 'nobody' && anchors.occursIn(key) ? 'own' : found
     })
 
-  const rules = { space, isNamed: (key: string) => ids.occursIn(key) || anchors.occursIn(key), ...sought }
+  const rules = {
+    space,
+    isNamed: (key: string) => ids.occursIn(key) || anchors.occursIn(key),
+    ownershipOf: sought.ownershipOf,
+  }
   /** Whether an erased id may erase something in an object. */
   const mayErase = (key: string) => memoize(async () => names.has(key) || mayEraseById(rules, key))
 
-  async function formerOf(key: string, newest: string | undefined): Promise<string[]> {
+  /**
+   * The versions with what is erased, except the newest one. Those of a reported object that contain an erased text are judged as its newest one:
+   * a short erased text has no fingerprint. `isAll`: no other version remains; delete markers contain nothing.
+   */
+  async function formerOf(key: string, newest: string | undefined): Promise<{ found: string[]; isAll: boolean }> {
     const found: string[] = []
+    const naming = names.get(key)
+    let isAll = true
     for (const { version } of await objects.versions(key)) {
-      if (version === newest || version.startsWith('upload:')) continue
-      const one = await objects.read(key, maxRead, version)
-      if (!one) continue
+      if (version === newest) continue
+      const isUpload = version.startsWith('upload:')
+      const one = isUpload ? undefined : await objects.read(key, maxRead, version)
+      if (!one) {
+        isAll &&= !isUpload
+        continue
+      }
       const value = one.bytes && readable(one.bytes)
       const texts = [...(value ? [value] : []), ...one.described.map((text) => ({ form: 'text' as const, text }))]
       let isErased = false
@@ -147,11 +163,17 @@ export function objectDecider(
         isErased ||=
           (namesErased(text.text) && (await mayErase(key)())) ||
           (await wordDecider.hasErasedWords(text, ownershipOf(key)))
+      if (naming && !isErased)
+        isErased = value
+          ? naming.named.some((one) => occurrences(value.text, one).length > 0) &&
+            ['deleted', 'cut'].includes((await wordDecider.decide(value, naming, ownershipOf(key))).decision)
+          : naming.named.length > 0 && naming.remaining.length === 0
+      isAll &&= isErased
       if (isErased) found.push(version)
       else if (!value) await count(unreadReasonOf(one), key)
       else if (value.form === 'binary') await count('binary', key)
     }
-    return found
+    return { found, isAll }
   }
   /** Counts an object with a version that could not be searched, unless it belongs to another project. */
   async function count(reason: 'large' | 'binary' | 'archived' | 'refused' | 'oddKeys', key: string): Promise<void> {
@@ -167,6 +189,16 @@ export function objectDecider(
     hasErasedId: async (key: string): Promise<boolean> =>
       (ids.occursIn(key) || (isInside(key) && chosen.occursIn(key))) && (await mayErase(key)()),
     mayErase,
+    /**
+     * The former versions to delete after an object was cut. The version that was read is one of them, because what it contains decided the
+     * cut. A store that does not keep it may have given its id to the new content.
+     */
+    async formerOf(key: string, { version, state }: { version: string; state: string }): Promise<string[]> {
+      const newest = (await objects.read(key, 0))?.version
+      const { found } = await formerOf(key, newest)
+      const isKept = version !== newest && (await objects.read(key, 0, version))?.state === state
+      return isKept ? [...new Set([version, ...found])] : found
+    },
     async judged(key: string): Promise<ObjectFinding | undefined> {
       const naming = names.get(key)
       const found = naming ? 'pointer' : 'text'
@@ -200,16 +232,24 @@ export function objectDecider(
         const left = await objects.versions(key)
         if (left.length === 0) return undefined
         if (naming) return deleted
-        const former = await formerOf(key, undefined)
-        return former.length > 0 ? { ...deleted, former } : undefined
+        const { found: versions, isAll } = await formerOf(key, undefined)
+        return versions.length > 0 ? { ...deleted, verdict: isAll ? 'deleted' : 'cut', versions } : undefined
+      }
+      /** What a report names is derived from the erased source. Otherwise, each version is deleted for what it contains. */
+      const deletedAsRead = async (): Promise<ObjectFinding> => {
+        if (naming) return deleted
+        const { version, state } = newest
+        const { found: former, isAll } = await formerOf(key, version)
+        const verdict = isAll ? 'deleted' : 'cut'
+        return { ...deleted, verdict, versions: [version, ...former], newest: { version, state } }
       }
       const texts = new Map<string, string>()
       for (const text of newest.described) {
-        if (await isErasedBy(text)) return deleted
+        if (await isErasedBy(text)) return deletedAsRead()
         if (!(await wordDecider.hasErasedWords({ form: 'text', text }, ownership))) continue
         // The content may be somebody else's: metadata and tags lose only the name. Other erased words describe content that is derived from them.
         const rest = await wordDecider.withoutNames(text, ownership)
-        if (rest === undefined || newest.bytes === undefined) return deleted
+        if (rest === undefined || newest.bytes === undefined) return deletedAsRead()
         texts.set(text, rest)
       }
       if (newest.bytes === undefined) {
@@ -218,26 +258,30 @@ export function objectDecider(
         await count(unreadReasonOf(newest), key)
         return undefined
       }
-      const { state } = newest
-      const cutTo = (bytes: Buffer): ObjectFinding => ({ ...deleted, verdict: 'cut', cut: { state, bytes, texts } })
+      const { version, state } = newest
+      const cutTo = async (bytes: Buffer): Promise<ObjectFinding> => {
+        // Counts former versions that cannot be read. Those with erased words are sought again after the change.
+        await formerOf(key, version)
+        return { ...deleted, verdict: 'cut', cut: { version, state, bytes, texts } }
+      }
       if (texts.size === 0 && isOwnResult?.(key, newest.bytes)) {
         // An attempt that was stopped may have stored the new content without removing the former versions.
-        const former = await formerOf(key, newest.version)
-        return former.length > 0 ? { ...deleted, verdict: 'cut', former } : undefined
+        const { found: former } = await formerOf(key, version)
+        return former.length > 0 ? { ...deleted, verdict: 'cut', versions: former } : undefined
       }
       const value = readable(newest.bytes)
       if (await isErasedBy(value.text)) {
         const rest = await wordDecider.withoutRecords(value, { erased, namesErased }, ownership)
         if (rest !== undefined) return cutTo(Buffer.from(rest))
-        if (naming === undefined) return deleted
+        if (naming === undefined) return deletedAsRead()
       }
       const decided = await wordDecider.decide(value, naming, ownership)
-      if (decided.decision === 'deleted') return deleted
+      if (decided.decision === 'deleted') return deletedAsRead()
       if (decided.decision === 'cut') return cutTo(Buffer.from(decided.text))
       if (value.form === 'binary') await count('binary', key)
       if (texts.size > 0) return cutTo(newest.bytes)
-      const former = await formerOf(key, newest.version)
-      if (former.length > 0) return { ...deleted, verdict: 'cut', former }
+      const { found: former } = await formerOf(key, version)
+      if (former.length > 0) return { ...deleted, verdict: 'cut', versions: former }
       return decided.decision === 'retained' ? { ...deleted, verdict: 'retained' } : undefined
     },
   }

@@ -294,6 +294,69 @@ describe.each([
       expect(await residue()).toBe(0)
     })
 
+    it('keeps former versions without erased words when the newest version is deleted or cut', async () => {
+      const former = 'What somebody else noted before.'
+      for (const [name, newest] of [
+        ['deleted', quote],
+        ['cut', turn],
+      ] as const)
+        for (const bytes of [former, `older ${quote}`, newest]) await bed.put(at(name), bytes)
+      const { counts, residue } = await erase()
+      const left = await stored()
+      expect(left[at('deleted')]).toEqual([former])
+      expect(left[at('cut')]?.toSorted()).toEqual([former, half].toSorted())
+      expect(counts).toEqual({ cut: 2, deleted: 0, retained: 0 })
+      expect([await residue(), await residue(nobody)]).toEqual([0, 0])
+    })
+
+    it('deletes the version that it cut, and former ones that it would have cut, when a reported short text has no fingerprint', async () => {
+      const short = 'Yes, I have HIV.'
+      message = (await madeMessage(test, conversation, project.owner, { content: short })).id
+      scope = { part: { kind: 'message', id: message, project: project.id, conversation: conversation.id } }
+      const [key, runId] = [at('short'), newId('run')]
+      const said = `user: ${short}\nassistant: ${theirs}`
+      for (const source_id of [message, other])
+        await reported(test, project, project.owner, [{ source_id, store: 'objects', ref: key }])
+      // What others noted before contains nothing of the report.
+      const before = 'What somebody else noted before.'
+      for (const bytes of [before, half, `older\n${said}`, said]) await bed.put(key, bytes)
+      const remaining = async () => Object.entries(await stored()).map(([name, all]) => [name, all.toSorted()])
+      const { items } = await plan()
+      await eraseItems(items, runId)
+      expect(await remaining()).toEqual([[key, [before, half, half].toSorted()]])
+      // As an attempt left it that stopped before it deleted the version.
+      await bed.put(key, said)
+      await bed.put(key, half)
+      await eraseItems(items, runId)
+      expect(await remaining()).toEqual([[key, [before, half, half, half].toSorted()]])
+    })
+
+    it('shows and counts an object of which versions remain as changed, and counts the same when a page is repeated after a crash', async () => {
+      const runId = newId('run')
+      for (const bytes of ['What somebody else noted before.', `older ${quote}`, quote])
+        await bed.put(at('partly'), bytes)
+      await bed.put(at('removed'), quote)
+      await bed.remove(at('removed'))
+      const explained = await test.db.transaction(
+        async (tx) => source().explain?.(scope, tx, test.clock.now()),
+        timeFor(source()),
+      )
+      expect(explained?.verdicts.map(({ id, verdict, evidence }) => [id, verdict, ...evidence])).toEqual([
+        [at('partly'), 'changed', 'versions:2'],
+        [at('removed'), 'deleted', 'versions:1'],
+      ])
+      const { items, watched = [] } = await plan()
+      const tallies = async (some: readonly string[]) => {
+        const { tallies: { derivedCut, derivedDeleted } = {} } = await eraseItems(some, runId)
+        return [derivedCut?.met.length, derivedDeleted?.met.length]
+      }
+      expect(await tallies(items)).toEqual([1, 1])
+      expect(await tallies(items)).toEqual([1, 1])
+      // A search finds nothing more either.
+      expect(await tallies(watched)).toEqual([1, 1])
+      expect(Object.values(await stored())).toEqual([['What somebody else noted before.']])
+    })
+
     it('deletes a former version with erased words, and keeps the newest', async () => {
       await bed.put(at('notes'), quote)
       await bed.put(at('notes'), 'Nothing of that.')

@@ -1,5 +1,6 @@
 import { projectHoldsSql } from '#lib/domains/projects/legal-holds.ts'
 import { newestFirst, pageTypes } from '#lib/domains/projects/list-page.ts'
+import { servedAuthorSql } from '#lib/domains/projects/readable-rows.ts'
 import { type RowOf, statement } from '#lib/stores/postgres/statement.ts'
 
 const participantColumns = {
@@ -51,10 +52,12 @@ const listedTypes = {
   search: 'text?',
   searchesEmails: 'bool',
   isUnconfirmed: 'bool',
+  reader: 'text?',
 } as const
 const listed = `p.project_id = $project AND ($externalId IS NULL OR p.external_id = $externalId)
-  AND ($search IS NULL OR strpos(lower(p.name), lower($search)) > 0 OR strpos(lower(p.external_id), lower($search)) > 0
-    OR ($searchesEmails AND strpos(p.email, lower($search)) > 0))
+  AND ($search IS NULL OR strpos(lower(p.external_id), lower($search)) > 0
+    OR ((strpos(lower(p.name), lower($search)) > 0 OR ($searchesEmails AND strpos(p.email, lower($search)) > 0))
+      AND ${servedAuthorSql("'participant'", 'p.id', '$reader')}))
   AND (NOT $isUnconfirmed OR ($searchesEmails AND ${unconfirmedSql}))`
 export const participantsPage = statement('projects.participants-page', {
   takes: { ...listedTypes, ...pageTypes },

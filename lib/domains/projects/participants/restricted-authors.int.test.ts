@@ -156,6 +156,78 @@ describe('an agent reads in a project', () => {
   }, 60_000)
 })
 
+/** The operations that return titles and names, with a path of each. Of all others in a project, only these name people. */
+const namers: Record<string, (of: Written) => string> = {
+  listConversations: ({ on }) => `${on.path}/conversations`,
+  readConversation: ({ conversation }) => conversation,
+  listProjectMembers: ({ on }) => `${on.path}/members`,
+  listParticipants: ({ on }) => `${on.path}/participants`,
+  exportProject: ({ on }) => `${on.path}/export`,
+}
+/** Which operations return the name, and which the title of the conversation. */
+async function naming(of: Written, asker: Asker, { name, title }: { name: string; title: string }): Promise<string[]> {
+  const found: string[] = []
+  for (const [id, path] of Object.entries(namers)) {
+    const { text } = await test.fetch('GET', path(of), asker)
+    if (text.includes(name)) found.push(`${id}: name`)
+    if (text.includes(title)) found.push(`${id}: title`)
+  }
+  return found
+}
+const titled = ['listConversations: title', 'readConversation: title', 'exportProject: title']
+
+describe('names and titles for an agent', () => {
+  it('of a member are left out while their account is restricted', async () => {
+    const on = await madeProject(test)
+    const member = await madeMember(test, on)
+    const named = { name: 'Nora Rhabarber', title: 'The house of Nora' }
+    await test.db.prisma.account.update({ where: { id: member.accountId }, data: { name: named.name } })
+    const { path } = await madeConversation(test, on, { title: named.title }, member)
+    const given = { on, conversation: path, message: '', attachment: '', document: '' }
+    const all = [
+      'listConversations: name',
+      'listConversations: title',
+      'readConversation: name',
+      'readConversation: title',
+      'listProjectMembers: name',
+      'exportProject: name',
+      'exportProject: title',
+    ]
+    expect(await naming(given, on.agent, named)).toEqual(all)
+    await restrict(member, { restricted: true })
+    expect(await naming(given, on.agent, named)).toEqual([])
+    expect(await naming(given, on.owner, named)).toEqual(all)
+    await restrict(member, { restricted: false })
+    expect(await naming(given, on.agent, named)).toEqual(all)
+  }, 60_000)
+
+  it('of a participant are left out while restricted: also titles that others gave, the search and the count', async () => {
+    const on = await madeProject(test)
+    const named = { name: 'Nora Rhabarber', title: 'The house of Nora' }
+    const conversation = await madeConversation(test, on, { title: named.title }, on.agent)
+    const { path } = conversation
+    await madeMessage(test, conversation, on.agent, {
+      content: 'It burned down.',
+      author: { external_id: 'p', name: named.name },
+    })
+    const given = { on, conversation: path, message: '', attachment: '', document: '' }
+    const [participant] = await dataOf(test, 'GET', `${on.path}/participants?q=p`, on.owner)
+    const one = `${on.path}/participants/${participant.id}`
+    const all = [...titled, 'listParticipants: name', 'exportProject: name'].sort()
+    expect((await naming(given, on.agent, named)).sort()).toEqual(all)
+    await dataOf(test, 'POST', `${one}/requests`, on.owner, { body: { kinds: ['restriction'] } })
+    expect(await naming(given, on.agent, named)).toEqual([])
+    expect(await dataOf(test, 'GET', `${on.path}/participants?q=Rhabarber`, on.agent)).toEqual([])
+    // The application still finds the participant by its own id, to file requests.
+    expect(await dataOf(test, 'GET', `${on.path}/participants?external_id=p`, on.agent)).toMatchObject([
+      { id: participant.id, name: null, email: null, messages: 0 },
+    ])
+    expect(await dataOf(test, 'GET', one, on.agent)).toMatchObject({ name: null, email: null, messages: 0 })
+    expect(await dataOf(test, 'GET', path, on.agent)).toMatchObject({ title: '', messages: 0 })
+    expect((await naming(given, on.owner, named)).sort()).toEqual(all)
+  }, 60_000)
+})
+
 describe('a restriction while an agent reads', () => {
   it('lets a read that began before it end, and hides the words from each read that begins after it', async () => {
     const on = await madeProject(test)

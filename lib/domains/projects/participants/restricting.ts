@@ -2,18 +2,12 @@ import type { Actor, Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { freedOf, type Restriction, type RestrictionReason, restrictedBy } from '#lib/kernel/restriction.ts'
 import type { Queryable } from '#lib/stores/postgres/statement.ts'
+import { servedAuthorSql } from '../readable-rows.ts'
 import { findRestricted, lockRestrictions } from './repository.ts'
 
-/**
- * SQL: whether a row with an author may be served. Agents may not read data of an author whose processing is restricted (GDPR art. 18(2)),
- * except what they wrote themselves. People of the project may, because they handle the request. `reader` is the parameter with the value of
- * {@link restrictedReader}.
- */
+/** SQL: whether a row with an author may be served to {@link restrictedReader}. */
 export const servedSql = (alias: string, reader: string): string =>
-  `(${reader} IS NULL OR NOT ${isOfOthersSql(alias, reader)}
-    OR NOT EXISTS (SELECT FROM restricted_writers rw WHERE rw.kind = ${alias}.author_kind AND rw.id = ${alias}.author_id))`
-const isOfOthersSql = (alias: string, reader: string): string =>
-  `(${alias}.author_kind <> 'agent' OR ${alias}.author_id <> ${reader})`
+  servedAuthorSql(`${alias}.author_kind`, `${alias}.author_id`, reader)
 
 /** The agent that reads, to which restrictions apply; null for people. */
 export const restrictedReader = ({ kind, id }: Pick<Actor, 'kind' | 'id'>): string | null =>

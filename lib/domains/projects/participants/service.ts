@@ -48,7 +48,7 @@ import {
   participantsPage,
   participationsOfPerson,
 } from './repository.ts'
-import { unrestrictParticipants } from './restricting.ts'
+import { restrictedReader, unrestrictParticipants } from './restricting.ts'
 
 /** The parts of a participant's export. */
 export interface ParticipantExports {
@@ -110,7 +110,7 @@ const edit = () =>
       },
     })
     return {
-      body: { data: participantView(project, await participantIn(tx, projectId, id)) },
+      body: { data: participantView(project, ctx.actor, await participantIn(tx, projectId, id)) },
       resourceId: id,
       details: { project: projectId, fields: Object.keys(body) },
     }
@@ -144,7 +144,7 @@ const lift = () =>
     await unrestrictParticipants(tx, [id], 'request')
     const access = { role: project?.role ?? null, office: project?.office ?? null }
     return {
-      body: { data: participantView(access, await participantIn(tx, projectId, id)) },
+      body: { data: participantView(access, actor, await participantIn(tx, projectId, id)) },
       resourceId: id,
       details: { project: projectId, fields: ['restricted_for'] },
     }
@@ -238,7 +238,7 @@ const register = (ports: Pick<ProjectPorts, 'isSuppressed' | 'regions'>) =>
           'Only an agent can register participants. Use the token of an agent. Nothing was stored.',
         )
       const id = await participantFor(ports, ctx, projectId, body)
-      const view = participantView(project, await participantIn(tx, projectId, id))
+      const view = participantView(project, actor, await participantIn(tx, projectId, id))
       return {
         // A token without the scope `read` does not learn the name of a known participant.
         body: { data: actor.can('projects:read') ? view : { ...view, name: body.name ?? null } },
@@ -248,7 +248,11 @@ const register = (ports: Pick<ProjectPorts, 'isSuppressed' | 'regions'>) =>
     },
     async ({ tx, actor }, { params: { projectId }, body }, { id }) => {
       const project = await seenProject(tx, projectReaderOf({ actor }), projectId)
-      const { name, email, external_id } = participantView(project, await participantIn(tx, projectId, String(id)))
+      const { name, email, external_id } = participantView(
+        project,
+        actor,
+        await participantIn(tx, projectId, String(id)),
+      )
       return { name: actor.can('projects:read') ? name : (body.name ?? null), email, external_id }
     },
   )
@@ -343,6 +347,7 @@ export const projectParticipants = (
           search: q?.trim() || null,
           searchesEmails: mayActForParticipants(project),
           isUnconfirmed: unconfirmed === 'true',
+          reader: restrictedReader(ctx.actor),
         }
         const rows = await participantsPage(db, { ...listed, ...pageValues(query) })
         const [counted] = await countListedParticipants(db, listed)
@@ -351,7 +356,7 @@ export const projectParticipants = (
         return {
           resourceId: projectId,
           details: { count: shown.length },
-          body: { data: shown.map((row) => countedView(project, row)), ...page },
+          body: { data: shown.map((row) => countedView(project, ctx.actor, row)), ...page },
         }
       },
     ),
@@ -360,7 +365,11 @@ export const projectParticipants = (
       const project = await seenProject(db, projectReaderOf(ctx), projectId)
       const [row] = await countedParticipant(db, { id: participantId, project: projectId })
       if (!row) throw noParticipant()
-      return { body: { data: countedView(project, row) }, resourceId: participantId, details: { project: projectId } }
+      return {
+        body: { data: countedView(project, ctx.actor, row) },
+        resourceId: participantId,
+        details: { project: projectId },
+      }
     }),
 
     registerParticipant: register(ports),

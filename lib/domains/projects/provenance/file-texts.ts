@@ -110,8 +110,8 @@ export function fileReader(read: ReadObject) {
     project: string,
     { erased, now }: { erased: ReadonlySet<string>; now: Date },
   ): Promise<Fingerprints | 'unread' | 'failed'> {
-    const rows = await remainingFiles(tx, { project, now, max: maxLiving + erased.size + 1 })
-    const files = rows.flatMap(({ source, file }) => (erased.has(source) || !isComparable(file) ? [] : [file]))
+    const rows = await remainingFiles(tx, { project, now, erased: [...erased], bytes: maxFile, max: maxLiving + 1 })
+    const files = rows.map(({ file }) => file)
     if (files.length > maxLiving || files.reduce((sum, { bytes }) => sum + bytes, 0) > maxTogether) return 'unread'
     const words = new Fingerprints()
     for (const file of files) {

@@ -134,13 +134,15 @@ export const gatheredSources = (
     const names = new Set(account === null ? [] : await namesOf(tx, account))
     const stored = await tx.projectParticipant.findMany({
       where: { id: { in: [...participants] } },
-      select: { name: true, email: true },
+      select: { name: true, email: true, emailConfirmed: true },
     })
     for (const { name, email } of stored) for (const one of [name, email]) names.add(one ?? '')
     names.delete('')
-    /** A name of two people identifies neither. An address has one owner. */
+    const unconfirmed = new Set(stored.flatMap(({ email, emailConfirmed }) => (emailConfirmed ? [] : (email ?? []))))
+    for (const { email, emailConfirmed } of stored) if (emailConfirmed && email !== null) unconfirmed.delete(email)
+    /** A name of two people identifies neither. An address has one owner, whom an address that nobody confirmed may not be of. */
     async function isShared(name: string): Promise<boolean> {
-      if (name.includes('@')) return false
+      if (name.includes('@')) return unconfirmed.has(name)
       if (await isBorneByOthers(tx, name, account)) return true
       return isBorneByParticipant(tx, name, { projectId: { in: [...projects] }, id: { notIn: [...participants] } })
     }

@@ -1,4 +1,5 @@
 import { statement, typed } from '#lib/stores/postgres/statement.ts'
+import { possibleTextTypes } from '#lib/text/file-text.ts'
 import { textsOfDocumentSql } from '../documents/texts.ts'
 import {
   type AuthoredTable,
@@ -259,17 +260,25 @@ const filesSql: Record<AuthoredTable, string> = {
   messages: `coalesce((SELECT json_agg(${fileSql('a')} ORDER BY a.object_key) FROM attachments a WHERE a.message_id = x.id), '[]')`,
   documents: `CASE WHEN ${lacksText('x')} THEN json_build_array(${fileSql('x')}) ELSE '[]' END`,
 }
-/** Files of persons in a project that remain, whose texts the database does not have, with the ids of their messages and documents. */
+/** SQL: a file that may be a text, is not too large, and whose message or document is not among the erased ones. */
+const isReadable = (file: string): string =>
+  `${file}.bytes <= $bytes AND ${file}.media_type ~ '${possibleTextTypes.source}' AND x.id <> ALL($erased)`
+/**
+ * Files of persons in a project that remain and that may be texts of at most so many bytes, whose texts the database does not have. Other
+ * files must not count towards the limit: people store hundreds of images.
+ */
 export const remainingFiles = statement('provenance.remaining-files', {
-  takes: { project: 'text', now: 'timestamptz', max: 'int4' },
-  returns: { source: 'text', file: typed<StoredFile>('json') },
+  takes: { project: 'text', now: 'timestamptz', erased: 'text[]', bytes: 'int4', max: 'int4' },
+  returns: { file: typed<StoredFile>('json') },
   isPrepared: true,
   sql: `${withHolds}
-    (SELECT x.id AS source, ${fileSql('a')} AS file FROM messages x JOIN attachments a ON a.message_id = x.id
+    (SELECT ${fileSql('a')} AS file FROM messages x JOIN attachments a ON a.message_id = x.id
       JOIN conversations c ON c.id = x.conversation_id ${joinProjectHolds('x')}
-      WHERE x.project_id = $project AND ${isByPersonSql.messages} AND ${messageStays} ORDER BY a.object_key LIMIT $max)
-    UNION ALL (SELECT x.id, ${fileSql('x')} FROM documents x ${joinProjectHolds('x')}
-      WHERE x.project_id = $project AND ${isByPersonSql.documents} AND ${lacksBeginning('x')} AND ${staysSql('x')} ORDER BY x.id LIMIT $max)`,
+      WHERE x.project_id = $project AND ${isByPersonSql.messages} AND ${messageStays} AND ${isReadable('a')}
+      ORDER BY a.object_key LIMIT $max)
+    UNION ALL (SELECT ${fileSql('x')} FROM documents x ${joinProjectHolds('x')}
+      WHERE x.project_id = $project AND ${isByPersonSql.documents} AND ${staysSql('x')} AND ${isReadable('x')} AND ${lacksBeginning('x')}
+      ORDER BY x.id LIMIT $max)`,
 })
 /** The rows of these files, of which the database has no text. */
 export const filesWithoutText = statement('provenance.files-without-text', {

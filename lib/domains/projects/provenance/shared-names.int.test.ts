@@ -47,3 +47,14 @@ it('a name identifies nobody when an account has it in another form', async () =
   await test.db.prisma.account.update({ where: { id: accountId }, data: { name: 'Groesser, Joerg' } })
   expect((await namesOf(own, [project.id])).uncertain).toEqual(['Jörg Größer'])
 })
+it('an email address names the participant only after somebody who speaks for the project confirmed it', async () => {
+  const project = await madeProject(test)
+  const own = await participant(project, 'Odile Fontaine')
+  const email = 'odile@mail.example'
+  const store = (emailConfirmed: boolean) =>
+    test.db.prisma.projectParticipant.update({ where: { id: own }, data: { email, emailConfirmed } })
+  await store(false)
+  expect(await namesOf(own, [project.id])).toEqual({ certain: ['Odile Fontaine'], uncertain: [email] })
+  await store(true)
+  expect(await namesOf(own, [project.id])).toEqual({ certain: ['Odile Fontaine', email], uncertain: [] })
+})

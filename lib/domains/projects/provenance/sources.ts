@@ -23,7 +23,7 @@ export interface Source {
   /** LangGraph threads of its conversation. */
   threads: string[]
   createdAt: Date
-  /** Of a message, its place among all messages in the order in which they were stored; null for old rows. */
+  /** The position of a message among all messages, in the order of storage. Null for documents and old messages. */
   ordinal: number | null
   /** Who wrote it. */
   author: { kind: WriterKind; id: string; name: string | null }

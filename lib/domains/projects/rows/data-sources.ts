@@ -392,7 +392,8 @@ async function pointersOf(
   const found = []
   for (const table of ['messages', 'documents'] as const) {
     const covered = coveredRows(scope, table)
-    if (covered) found.push(...(await outsidePointers(tx, { ...covered.values, now }, covered.which)))
+    if (!covered) continue
+    for (const one of await outsidePointers(tx, { ...covered.values, now }, covered.which)) found.push(one)
   }
   return found.sort((one, other) => (one.id < other.id ? -1 : 1))
 }

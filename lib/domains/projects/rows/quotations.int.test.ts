@@ -1,6 +1,8 @@
+import { createHash } from 'node:crypto'
 import { createClient } from '@redis/client'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { newId } from '#lib/kernel/ids.ts'
+import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { type Person, signedIn } from '#lib/testing/people.ts'
@@ -62,6 +64,52 @@ it.each(['assistant', 'tool', 'system'])(
     expect(receipt.derived).toContainEqual(expect.objectContaining({ store: 'postgresql', cut: 2 }))
   },
 )
+
+it('an erasure holds no lock of its run while a plan reads texts', async () => {
+  const { project, conversation, message, answer } = await talk()
+  await answer('assistant', `You wrote: ${said}`)
+  const { runId } = await test.db.transaction((tx) =>
+    test.app.subjectErasures.begin(tx, {
+      requestId: null,
+      requestedBy: 'test',
+      reason: 'user_request',
+      now: test.clock.now(),
+      subject: { account: null, agents: [] },
+      part: { project: project.id, conversation: conversation.id, kind: 'message', id: message.id },
+    }),
+  )
+  const isPlanned = async () =>
+    (await test.db.prisma.erasureRun.findUniqueOrThrow({ where: { id: runId } })).state !== 'planning'
+  const done = test.app.subjectErasures.complete(runId)
+  const free: boolean[] = []
+  await withConnection(test.ownerUrl, async (owner) => {
+    while (!(await isPlanned())) {
+      // Everything that reads texts waits for this table.
+      await owner.query('BEGIN')
+      await owner.query('LOCK TABLE message_edits IN ACCESS EXCLUSIVE MODE')
+      await vi.waitUntil(
+        async () => {
+          const { rows } = await owner.query(
+            'SELECT FROM pg_stat_activity WHERE pg_backend_pid() = ANY(pg_blocking_pids(pid))',
+          )
+          return rows.length > 0 || isPlanned()
+        },
+        { timeout: 120_000, interval: 20 },
+      )
+      if (!(await isPlanned()))
+        await withConnection(test.ownerUrl, async (client) => {
+          const { rows } = await client.query('SELECT FROM erasure_runs WHERE id = $1 FOR NO KEY UPDATE SKIP LOCKED', [
+            runId,
+          ])
+          free.push(rows.length === 1)
+        })
+      await owner.query('COMMIT')
+    }
+  })
+  expect(await done).toBe('done')
+  expect(free.length).toBeGreaterThan(1)
+  expect(free).not.toContain(false)
+})
 
 it('erasure keeps a quotation by a person and lists it', async () => {
   const { project, conversation, message } = await talk()
@@ -178,10 +226,8 @@ describe('quotations in other projects', () => {
   const answered = async (project: MadeProject, content: string, role = 'assistant') =>
     madeMessage(test, await madeConversation(test, project), project.agent, { content, role })
   const read = () => test.app.completeReadings.read({ rests: false })
-  const lineOf = async (receiptId: string) =>
-    (await receiptOf(receiptId)).complete_reading.stores.find(
-      ({ holder }: { holder: string }) => holder === 'projects.quotations',
-    )
+  const lineOf = async (receiptId: string, of = 'projects.quotations') =>
+    (await receiptOf(receiptId)).complete_reading.stores.find(({ holder }: { holder: string }) => holder === of)
   const eraseParticipant = async (project: MadeProject, externalId: string) => {
     const list = `${project.path}/participants?external_id=${externalId}`
     const [participant] = await dataOf(test, 'GET', list, project.owner)
@@ -302,6 +348,12 @@ describe('quotations in other projects', () => {
     test.clock.advance(1_000)
     await dataOf(test, 'PATCH', edited.path, other.agent, { body: { content: `${text}\n${rest}` } })
     const artifact = await madeDocument(test, other, other.agent, { kind: 'artifact', bytes: `# Notes\n\n${text}\n` })
+    const packed = await madeDocument(test, other, other.agent, {
+      kind: 'artifact',
+      name: 'notes.bin',
+      type: 'application/octet-stream',
+      bytes: Buffer.concat([Buffer.from([0, 255]), Buffer.from(text)]),
+    })
     const titled = await madeConversation(test, other, { title: text }, other.agent)
     const own = await madeConversation(test, other, { title: `Re: ${text}` })
     const receiptId = await eraseWholeProject(test, message.path, owner)
@@ -313,6 +365,20 @@ describe('quotations in other projects', () => {
     expect(edits.map(({ content }) => content)).toEqual([rest, rest])
     const chunks = await test.db.prisma.documentChunk.findMany({ where: { documentId: artifact.id } })
     expect(chunks.map(({ content }) => content).join('\n')).not.toContain('late heron')
+    const file = (id: string) => test.db.prisma.document.findUniqueOrThrow({ where: { id } })
+    const bytesOf = async (key: string) => (await test.app.stored.objects.read(key, 10_000))?.bytes ?? Buffer.alloc(0)
+    const [readable, binary] = [await file(artifact.id), await file(packed.id)]
+    const bytes = await bytesOf(readable.objectKey)
+    expect(bytes.toString()).toBe('# Notes')
+    expect([readable.bytes, Buffer.from(readable.sha256)]).toEqual([
+      bytes.length,
+      createHash('sha256').update(bytes).digest(),
+    ])
+    // It cannot be cut, and the statement says so.
+    expect((await bytesOf(binary.objectKey)).toString()).toContain(text)
+    const objects = await lineOf(receiptId, 'objects.bytes')
+    expect(objects).toMatchObject({ found: 2, erased: 1, left: 1 })
+    expect(objects.not_read).toContainEqual({ reason: 'binary', count: expect.any(Number) })
     const titleOf = async ({ id }: { id: string }) =>
       (await test.db.prisma.conversation.findUniqueOrThrow({ where: { id } })).title
     // A person may have changed it.

@@ -22,9 +22,9 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import { scopeSubject, untilErased } from '../legal-holds.ts'
 import type { Sources } from '../provenance/sources.ts'
 import { cutFrom } from '../words/derived-text.ts'
-import { mergeSpans } from '../words/fingerprints.ts'
+import { Fingerprints, mergeSpans } from '../words/fingerprints.ts'
 import { remainingTexts } from '../words/remaining-texts.ts'
-import { addNames, phoneNumbersIn, SourceWords } from '../words/run-words.ts'
+import { addNames, addNumbersOf, SourceWords } from '../words/run-words.ts'
 import {
   changeableRecords,
   machineMessages,
@@ -349,10 +349,12 @@ const isTitle = (kind: QuotingKind): boolean => kind === 'titles' || kind === 'n
 /** Reads everything of the projects that no person wrote: all messages of assistants and tools, artifacts, titles and references. */
 const quotationReader =
   (db: Database) =>
-  async (cursor: string | null, visit: (place: ReadPlace) => Promise<void>): Promise<ReadPage> => {
+  async (cursor: string | null, visit: (place: ReadPlace) => Promise<void>, until?: string): Promise<ReadPage> => {
     const [name, after = ''] = cursor?.split(/:(.*)/s) ?? []
     const kind = quotingKinds.find((one) => one === name) ?? 'messages'
-    const rows = await db.transaction((tx) => quotingRecords(tx, { after }, kind))
+    const [lastKind, lastId] = until?.split(/:(.*)/s) ?? []
+    const last = lastKind === kind && lastId ? lastId : null
+    const rows = await db.transaction((tx) => quotingRecords(tx, { after, last }, kind))
     for (const { id, project, texts, at } of rows)
       await visit({
         id: `${kind}:${id}`,
@@ -362,8 +364,9 @@ const quotationReader =
         itemsOf: async (projects) => (projects.includes(project) && !isTitle(kind) ? [recordItem(kind, id)] : []),
         isOfOthers: async (projects) => !projects.includes(project),
       })
-    const last = rows.at(-1)
-    if (last !== undefined && rows.length === maxQuoting[kind]) return { next: `${kind}:${last.id}`, unread: {} }
+    const end = rows.at(-1)
+    if (end !== undefined && rows.length === maxQuoting[kind]) return { next: `${kind}:${end.id}`, unread: {} }
+    if (last !== null) return { next: null, unread: {} }
     const following = quotingKinds[quotingKinds.indexOf(kind) + 1]
     return { next: following === undefined ? null : `${following}:`, unread: {} }
   }
@@ -391,8 +394,8 @@ export function quotationDataSource(db: Database, sources: Sources, stores: KeyS
   /** The projects of a scope, the words of its texts, and the ids that count as erased. */
   async function gathered(scope: ErasureScope, tx: Transaction, now: Date) {
     const since = new Map<string, Date>()
-    const words = new SourceWords()
-    const numbers = new Set<string>()
+    const fingerprints = new Fingerprints()
+    const words = new SourceWords(fingerprints)
     const { account = null, participants = [] } = scopeSubject(scope) ?? {}
     const isPerson = account !== null || participants.length > 0
     const erasedIds = new Set<string>(participants)
@@ -400,14 +403,13 @@ export function quotationDataSource(db: Database, sources: Sources, stores: KeyS
       for (const source of page) {
         const { id, project, createdAt } = source
         words.add(source)
-        if (isPerson) for (const text of source.texts) for (const one of phoneNumbersIn(text)) numbers.add(one)
+        if (isPerson) for (const text of source.texts) addNumbersOf(fingerprints, text)
         erasedIds.add(id)
         const known = since.get(project)
         if (!known || createdAt < known) since.set(project, createdAt)
       }
     const searched = [...since].map(([project, at]): Searched => ({ project, since: at }))
     const all = words.all()
-    for (const number of numbers) all.addNumber(number)
     addNames(all, await sources.names(scope, tx, new Set(since.keys())))
     return { searched, sought: { words: all, erasedIds, now } }
   }
@@ -424,8 +426,7 @@ export function quotationDataSource(db: Database, sources: Sources, stores: KeyS
     async plan(scope, tx, now) {
       const { searched, sought } = await gathered(scope, tx, now)
       const { quotations, pointers } = await found(tx, searched, sought)
-      const items = quotations.map(({ id }) => id).sort()
-      items.push(...pointers.map(({ id }) => pointerPrefix + id).sort())
+      const items = [...quotations.map(({ id }) => id).sort(), ...pointers.map(({ id }) => pointerPrefix + id).sort()]
       return { items, watched: searched.map(itemOf).sort(), held: {} }
     },
     async explain(scope, tx, now) {

@@ -294,15 +294,15 @@ const holdOf: Record<QuotingKind, string> = {
   references: 'hp.hold',
 }
 
-/** A page of these records, in any project, after an id. */
+/** A page of these records, in any project, after an id, up to an id or the last one. */
 export const quotingRecords = statement('projects.quoting-records', {
-  takes: { after: 'text' },
+  takes: { after: 'text', last: 'text?' },
   returns: { id: 'text', project: 'text', texts: 'text[]', at: 'timestamptz' },
   isPrepared: true,
   variants: quotingKinds,
   sql: (kind: QuotingKind) => `WITH ${projectHoldsSql('now()')}
     SELECT x.id, ${quotingSql[kind].columns} FROM ${quotingSql[kind].from}
-    WHERE x.id > $after AND ${quotingSql[kind].where} ORDER BY x.id LIMIT ${maxQuoting[kind]}`,
+    WHERE x.id > $after AND ($last::text IS NULL OR x.id <= $last) AND ${quotingSql[kind].where} ORDER BY x.id LIMIT ${maxQuoting[kind]}`,
 })
 
 /** The kinds of records that every erasure changes in its projects, and the time since which it searches them. */

@@ -1,7 +1,13 @@
 import { createHash } from 'node:crypto'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { isDistinctiveText } from '#lib/stores/checkpoints/search-strings.ts'
-import { claimsTo, onlyClaimant, organisationsOfProjects, projectsNamed } from '../checkpoints/repository.ts'
+import {
+  claimsTo,
+  idsOfProjects,
+  onlyClaimant,
+  organisationsOfProjects,
+  projectsNamed,
+} from '../checkpoints/repository.ts'
 import { generatedIn, namesIn } from './readable.ts'
 
 /** The erasing projects with their organizations, and further ids that belong to them, even if their rows no longer exist. */
@@ -49,19 +55,18 @@ export async function ownerByNames(tx: Transaction, given: readonly string[], ow
   return claimed.some((one) => isOwn(one) && one.is_any) ? 'ours' : 'foreign'
 }
 
-/** Of these places, those whose names have a generated id of the projects. */
+/** Of these places, those whose names have a generated id of the projects. One query for all. */
 export async function placesNaming(
   tx: Transaction,
   places: readonly string[],
   projects: readonly string[],
 ): Promise<Set<string>> {
-  const own = { projects, organisations: [], ids: new Set<string>() }
-  const found = new Set<string>()
-  for (const place of places) {
-    const ids = generatedIn(place)
-    if (ids.length > 0 && (await ownerByIds(tx, ids, own)) === 'named') found.add(place)
-  }
-  return found
+  const named = places.map((place) => ({ place, ids: generatedIn(place) })).filter(({ ids }) => ids.length > 0)
+  if (named.length === 0 || projects.length === 0) return new Set()
+  const asked = [...new Set(named.flatMap(({ ids }) => ids))]
+  const rows = await idsOfProjects(tx, { ids: asked, projects: [...projects] })
+  const own = new Set([...projects, ...rows.map(({ id }) => id)])
+  return new Set(named.flatMap(({ place, ids }) => (ids.some((id) => own.has(id)) ? [place] : [])))
 }
 
 /**

@@ -138,7 +138,7 @@ const kinds: Record<string, NamedOwner['kind']> = {
 
 /** Reads the ownership of places by their names. */
 export function ownershipReader({ within, projects, erased, isPerson, aliases }: OwnershipOptions): OwnershipReader {
-  async function ownersIn(name: string): Promise<NamedOwner[]> {
+  async function readOwners(name: string): Promise<NamedOwner[]> {
     const names = namesIn(name)
     const generated = generatedIn(name)
     const ids = [...new Set([...generated, ...names.filter(isDistinctiveText)])].slice(0, maxIds)
@@ -162,6 +162,17 @@ export function ownershipReader({ within, projects, erased, isPerson, aliases }:
       externalId: external_id,
     }))
     return [...named, ...recorded]
+  }
+  /** Words and ids are decided about one place after another, and both ask whose it is: one query answers them. */
+  let latest: { name: string; owners: Promise<NamedOwner[]> } | undefined
+  function ownersIn(name: string): Promise<NamedOwner[]> {
+    if (latest?.name === name) return latest.owners
+    const asked = { name, owners: readOwners(name) }
+    latest = asked
+    asked.owners.catch(() => {
+      if (latest === asked) latest = undefined
+    })
+    return asked.owners
   }
   async function ownershipOf(name: string): Promise<Ownership> {
     const owners = await ownersIn(name)

@@ -82,7 +82,7 @@ describe('withoutErasedRecords removes the records of erased messages', () => {
   ])('%s', (_, text, expected) => {
     expect(rest(text)).toBe(expected)
   })
-  it('and leaves every other byte', () => {
+  it('leaves every other byte', () => {
     const kept = `  { "id" :"${livingIds[1]}", "text":"Violin number 1 is in the \\u0022shed\\u0022,\\nbehind the station" , "score": 1.50e0 }`
     expect(rest(`{ "messages" : [ ${json(own)} ,${kept}\n] ,"v":1}\n`)).toBe(`{ "messages" : [${kept}\n] ,"v":1}\n`)
   })
@@ -150,15 +150,15 @@ describe('withoutErasedRecords removes what the registry does not explain', () =
   it.each(doubtful)('%s', (_, value, expected) => {
     expect(rest(json(value))).toBe(json(expected))
   })
-  it('and counts the records that remain', () => {
+  it('corrects the count of the records that remain', () => {
     expect(rest(json({ count: 3, messages: [own, their, own] }))).toBe(json({ count: 1, messages: [their] }))
   })
-  it('and every other byte remains', () => {
+  it('leaves every other byte when the list has a title and a count', () => {
     const kept = `{ "id" :"${livingIds[0]}" , "text" : ${json(livingText(0))} `
     const text = `{ "title":"ill" , "total" : 2, "messages" : [ ${json(own)} ,${kept}, "mood": {"a":[1,"]"]} }\n] }\n`
     expect(rest(text)).toBe(`{ "total" : 1, "messages" : [${kept}}\n] }\n`)
   })
-  it('also in NDJSON', () => {
+  it('removes records and doubtful properties from the lines of NDJSON', () => {
     const text = `${json({ ...their, mood: 'ill' })}\r\n${json({ note: 1 })}\n${json(own)}\n${json(their)}`
     expect(rest(text)).toBe(`${json(their)}\r\n${json(their)}`)
   })

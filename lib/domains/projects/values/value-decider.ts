@@ -9,7 +9,7 @@ import { areInKeys, editText, readerText } from '#lib/text/views.ts'
 import { tokenize } from '#lib/text/words.ts'
 import { besides, cutFrom, decideDerivedText } from '../words/derived-text.ts'
 import { mergeSpans, occurrences, type TextSpan } from '../words/fingerprints.ts'
-import { livingAuthors } from '../words/living-authors.ts'
+import { type LivingAuthorsOptions, livingAuthors } from '../words/living-authors.ts'
 import {
   distinctiveTextsIn,
   type FoundText,
@@ -232,14 +232,16 @@ interface ValueDeciderOptions {
   now: Date
   /** Ids that count as erased. */
   erasedIds?: ReadonlySet<string>
+  onUncompared?: LivingAuthorsOptions['onUncompared']
 }
 
 const lengthOf = ({ texts }: LivingRecord): number => texts.reduce((sum, { length }) => sum + length, 0)
 
 /** The texts of the projects that remain. */
 function remainingReader(
+  words: ErasedWords,
   matches: (text: string) => ErasedRunMatch[],
-  { within, projects, now, erasedIds = new Set() }: ValueDeciderOptions,
+  { within, projects, now, erasedIds = new Set(), onUncompared }: ValueDeciderOptions,
 ) {
   /** Messages and documents by their ids. Values of a run name the same ones, and each may be much longer than the value. */
   const known = new Map<string, LivingRecord>()
@@ -328,7 +330,7 @@ function remainingReader(
         return found
       }),
     ),
-    living: livingAuthors({ within, projects, now, erasedIds, runsIn: matches }),
+    living: livingAuthors({ within, projects, now, erasedIds, runsIn: matches, words, onUncompared }),
   }
 }
 
@@ -381,7 +383,7 @@ const ofProjects: OwnershipOf = async () => 'own'
  */
 export function valueDecider(words: ErasedWords, options: ValueDeciderOptions): ValueDecider {
   const matches = (text: string) => matchesOf(words, text)
-  const remaining = remainingReader(matches, options)
+  const remaining = remainingReader(words, matches, options)
   /** Searches the text and its strings: a run may span several strings of a JSON text. */
   const matchesIn = (text: string, strings: readonly { text: string }[]): TextMatches[] =>
     [...(strings.length === 1 && strings[0]?.text === text ? [] : strings), { text }].flatMap((one) => {

@@ -97,6 +97,9 @@ const tables: [of: string, table: Map<string, unknown>, texts: Record<string, st
       prefixes: [0, 4, 8]
         .map((at) => `2026-01-02T10:30:00Z INFO [worker-1] ${words.slice(at, at + 4).join(' ')}`)
         .join('\n'),
+      'lines twice': [0, 2, 4, 6, 8, 10]
+        .flatMap((at) => Array.from({ length: 2 }, () => words.slice(at, at + 2).join(' ')))
+        .join('\n'),
       labels: ['Anna', 'Anna Lee', 'Lee']
         .map((name, n) => `${name}: ${words.slice(n * 4, n * 4 + 4).join(' ')}`)
         .join('\n'),

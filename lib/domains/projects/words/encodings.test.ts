@@ -358,6 +358,23 @@ describe('runs in encoded texts', () => {
     }
   })
 
+  it.each([
+    // Quoted-printable breaks the name of a property at another letter in the event before the other words.
+    ['مريض مريض مريض مريض مريض مريض أخت مريض', `${'مريضxq '.repeat(7)}مريضxq`, 'deltas of chat completions'],
+    // Only one code remains, at the end of a line.
+    [
+      'Straße '.repeat(8).trim(),
+      'Kölnxq wohntxq müdexq müdexq wohntxq Straßexq Übelkeitxq Kölnxq Fieberxq weißxq',
+      'Base64 in lines',
+    ],
+  ])('leave all words of another author readable in quoted-printable: %s', (erased, other, name) => {
+    const words = fingerprintsOf(erased)
+    const value = encodedWith(`${erased}\n${other}.`, [name, 'quoted-printable', 'HTML lines'])
+    const rest = cutStrings(value, (text) => mergeSpans(words.runsIn(text))) ?? ''
+    expect(words.runsIn(rest)).toEqual([])
+    expect(canRead(rest, other)).toBe(true)
+  })
+
   it('are never found in a text that shares no run with the erased text', () => {
     fc.assert(
       fc.property(cases, ({ script, erased, other, names }) => {
@@ -369,6 +386,22 @@ describe('runs in encoded texts', () => {
     )
   })
 })
+
+it.each(['numbered lines', 'lines of a log', 'subtitles', 'styled subtitles'])(
+  'words that an author says twice are found in %s, and remain if they are somebody else’s',
+  (form) => {
+    const [erased, other] = [
+      'garden lantern river garden lantern river winter harbor',
+      'pillow copper needle window saddle kettle window saddle kettle cinder falcon meadow',
+    ]
+    const words = fingerprintsOf(erased)
+    const value = forms[form]?.(`${erased}\n${other}.`) ?? ''
+    expect(words.runsIn(value).length).toBeGreaterThan(0)
+    const rest = cutStrings(value, (text) => mergeSpans(words.runsIn(text))) ?? ''
+    expect(words.runsIn(rest)).toEqual([])
+    expect(canRead(rest, other)).toBe(true)
+  },
+)
 
 it('a run across hyphens at line ends is replaced as one', () => {
   const source = 'Iris Probe moved to 14 Mill Lane, second floor, and she starts on Friday morning'

@@ -112,6 +112,8 @@ export class Fingerprints {
   readonly #capitalized: Short = new Map()
   /** Forms of names that may name somebody else. */
   readonly #uncertain: Short = new Map()
+  /** The first words of all these names, as lower halves of hashes. Stored fingerprints do not contain them. */
+  #firsts: Set<number> | undefined = new Set()
   /** Telephone numbers, by their digits. */
   readonly #numbers = new Set<number>()
   /** Hashes of the most recently read tokens. Each token is part of several runs. */
@@ -164,6 +166,7 @@ export class Fingerprints {
       ] as const)
         for (const [length, runs] of from) for (const run of runs) addTo(to, length, run)
       for (const run of one.#numbers) made.#numbers.add(run)
+      made.#firsts = one.#firsts && made.#firsts?.union(one.#firsts)
     }
     made.#sorted = union(all.map((one) => one.#sorted))
     made.#ofFiles = union(all.map((one) => one.#ofFiles)).filter((run) => !has(made.#sorted, run))
@@ -180,6 +183,7 @@ export class Fingerprints {
         this.#short.size +
         size +
         this.#capitalized.size +
+        this.#uncertain.size +
         this.#numbers.size ===
       0
     )
@@ -222,6 +226,10 @@ export class Fingerprints {
         }
       }
   }
+  get hasFiles(): boolean {
+    this.#settle()
+    return this.#ofFiles.length > 0
+  }
   /** Whether {@link addFile} added the words of this file. */
   hasFile(key: string): boolean {
     this.#settle()
@@ -242,15 +250,18 @@ export class Fingerprints {
       [capitalized, this.#capitalized],
       [uncertain, this.#uncertain],
     ] as const)
-      for (const words of forms) addTo(to, words.length, this.#hashOf(words))
+      for (const words of forms) this.#addForm(to, words)
+  }
+  #addForm(to: Short, words: readonly string[]): void {
+    addTo(to, words.length, this.#hashOf(words))
+    this.#firsts?.add(hashOfWord(words[0] ?? '', this.#seeds)[1])
   }
   /** Adds a name of a single word, which may be any word: it is only counted. */
   addUncertainName(name: string): void {
     if (this.#isFormer) return
     this.#nameFilter = undefined
     const { certain, capitalized, uncertain } = nameForms(name)
-    for (const words of [...certain, ...capitalized, ...uncertain])
-      addTo(this.#uncertain, words.length, this.#hashOf(words))
+    for (const words of [...certain, ...capitalized, ...uncertain]) this.#addForm(this.#uncertain, words)
   }
   /** Adds a telephone number by one of the forms in which it may be dialed. */
   addNumber(written: string): void {
@@ -261,6 +272,14 @@ export class Fingerprints {
     const digits = digitsIn(written)
     const form = written.startsWith('?') ? `?${digits}` : digits
     if (digits.length >= leastDigits) this.#numbers.add(this.#hashOf([numberWord(form)]))
+  }
+  /** Adds a telephone number that may be somebody else's, by one of its forms: it is only counted. */
+  addUncertainNumber(written: string): void {
+    const digits = digitsIn(written)
+    const form = written.startsWith('?') ? `?${digits}` : digits
+    if (this.#isFormer || digits.length < leastDigits) return
+    this.#nameFilter = undefined
+    addTo(this.#uncertain, lengthOfNumbers, this.#hashOf([numberWord(form)]))
   }
 
   /**
@@ -329,7 +348,11 @@ export class Fingerprints {
     const certain = this.namesIn(text)
     const all = searchViews(text, (view): (FoundName & { isCertain?: boolean })[] => {
       const found = this.#namesOf(view)
-      return [...found.uncertain, ...found.certain.map((one) => ({ ...one, isCertain: true }))]
+      return [
+        ...found.uncertain,
+        ...this.#uncertainNumbersOf(view),
+        ...found.certain.map((one) => ({ ...one, isCertain: true })),
+      ]
     })
     return distinct(text, asUncertain(text, all)).filter(
       ({ start, end }) => !certain.some((one) => one.start <= start && one.end >= end),
@@ -343,7 +366,7 @@ export class Fingerprints {
         text,
         (view) => {
           const { certain, uncertain } = this.#namesOf(view)
-          return [...certain, ...uncertain, ...this.#numbersOf(view).map(asNumber)]
+          return [...certain, ...uncertain, ...this.#numbersOf(view).map(asNumber), ...this.#uncertainNumbersOf(view)]
         },
         { isLastFirst: true },
       ).length > 0
@@ -365,6 +388,7 @@ export class Fingerprints {
           ...certain.map((one) => ({ ...one, isCertain: true, hasCapital: hasCapital(one) })),
           ...this.#numbersOf(view).map((one) => ({ ...asNumber(one), isCertain: true })),
           ...uncertain.filter(hasCapital).map((one) => ({ ...one, hasCapital: true })),
+          ...this.#uncertainNumbersOf(view).map((one) => ({ ...one, hasCapital: true })),
         ]
       },
       { isLastFirst: true },
@@ -403,7 +427,7 @@ export class Fingerprints {
     return found
   }
   #namesOf(text: string): { certain: FoundName[]; uncertain: FingerprintMatch[] } {
-    this.#nameFilter ??= new NameFilter(this.#seeds, this.#names, this.#capitalized, this.#uncertain)
+    this.#nameFilter ??= new NameFilter(this.#seeds, this.#firsts, this.#names, this.#capitalized, this.#uncertain)
     const certain: FoundName[] = []
     const uncertain: FingerprintMatch[] = []
     if (this.#names.size + this.#capitalized.size + this.#uncertain.size === 0) return { certain, uncertain }
@@ -530,17 +554,23 @@ export class Fingerprints {
   #lowsOf(words: ReadonlySet<string>): Set<number> {
     return new Set([...words].map((word) => hashOfWord(foldWord(word), this.#seeds)[1]))
   }
-  #numbersOf(text: string): FingerprintMatch[] {
+  #numbersOf(text: string, numbers: ReadonlySet<number> = this.#numbers): FingerprintMatch[] {
     const found: FingerprintMatch[] = []
-    if (this.#numbers.size === 0) return found
+    if (numbers.size === 0) return found
     for (const number of numbersIn(text))
       for (const { form, needs } of comparedForms(number)) {
         const run = this.#hashOf([numberWord(form)])
-        if (!this.#numbers.has(run) || (needs !== undefined && !isNumberOfCountry(needs, form))) continue
+        if (!numbers.has(run) || (needs !== undefined && !isNumberOfCountry(needs, form))) continue
         found.push({ run, start: number.start, end: number.end })
         break
       }
     return found
+  }
+
+  /** Telephone numbers that may be somebody else's. */
+  #uncertainNumbersOf(text: string): FoundName[] {
+    const numbers = this.#uncertain.get(lengthOfNumbers)
+    return numbers ? this.#numbersOf(text, numbers).map(asNumber) : []
   }
 
   /** The version, the key and the fingerprints. They can confirm a guessed text, but no text can be recovered from them. */
@@ -570,6 +600,7 @@ export class Fingerprints {
       )
     const content = isFormer ? bytes : bytes.subarray(1)
     const found = new Fingerprints(Buffer.from(content.subarray(0, keyBytes)), { isFormer })
+    found.#firsts = undefined
     const numbers = new Float64Array(new Uint8Array(content.subarray(keyBytes)).buffer)
     const sets = isFormer
       ? [found.#short, found.#names]
@@ -667,6 +698,8 @@ function isProperName(text: string, words: ReturnType<typeof wordsOfHashed>, fro
   return isShown
 }
 
+/** Words in a telephone number: none, so that no name has as many. */
+const lengthOfNumbers = 0
 const asNumber = (match: FingerprintMatch): FoundName => ({ ...match, isNumber: true })
 const matchOf = ({ run, start, end, view }: FoundName): FingerprintMatch => ({ run, start, end, ...(view && { view }) })
 /** Whether the words of a name belong together: names are not made of the words of two people. */

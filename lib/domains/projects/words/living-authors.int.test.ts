@@ -134,6 +134,87 @@ it('explained returns the runs of a document of another project', async () => {
   expect(explained).toBe(all)
 })
 
+it.each([700, 5_300])(
+  'explained returns the last runs of a text of %i words when a document of another project contains them',
+  async (length) => {
+    const seed = newId('w').slice(-8).toLowerCase()
+    const words = Array.from({ length }, (_, at) => `${seed}x${at.toString(36)}`)
+    await madeDocument(test, other, other.owner, { bytes: `# Terms\n\n${words.slice(-120).join(' ')}\n` })
+    expect(await explainedOf(words.join(' '))).toEqual({ explained: 115, all: length - 5 })
+  },
+)
+
+/** Words that nobody else has, so that each is read by its own pattern. */
+const invented = (count: number): string[] => {
+  const seed = newId('w').slice(-8).toLowerCase()
+  return Array.from({ length: count }, (_, at) => `${seed}x${at.toString(36)}`)
+}
+/** Authors of the words of all these texts, with the number of transactions that the search needed. */
+function counting(texts: readonly string[], limits: { patterns?: number; asked?: number; characters?: number }) {
+  const words = new Fingerprints()
+  for (const text of texts) words.add(text)
+  let transactions = 0
+  let uncompared = 0
+  const make = () =>
+    livingAuthors({
+      within: (work) => {
+        transactions++
+        return test.db.transaction(work)
+      },
+      projects: [erasing.id],
+      now: test.clock.now(),
+      erasedIds: new Set(),
+      runsIn: (one) => words.runsIn(one),
+      words,
+      onUncompared: () => uncompared++,
+      limits,
+    })
+  const explained = async (living: ReturnType<typeof make>, text: string) => {
+    const before = transactions
+    const found = await living.explained(text, words.runsIn(text))
+    return { explained: found.size, transactions: transactions - before }
+  }
+  return {
+    make,
+    explained,
+    uncompared: () => uncompared,
+    runs: (text: string) => new Set(words.runsIn(text).map(({ run }) => run)).size,
+  }
+}
+
+it('explained reads all texts once for several texts with many unknown runs, also for the next page', async () => {
+  const texts = [invented(80), invented(80), invented(80)].map((one) => one.join(' '))
+  await write(other, texts[1]?.split(' ').slice(10, 30).join(' ') ?? '')
+  const { make, explained } = counting(texts, { patterns: 50 })
+  const living = make()
+  expect((await explained(living, texts[0] ?? '')).explained).toBe(0)
+  expect(await explained(living, texts[1] ?? '')).toEqual({ explained: 15, transactions: 0 })
+  expect(await explained(make(), texts[2] ?? '')).toEqual({ explained: 0, transactions: 1 })
+})
+
+it('explained reads all texts instead of asking for many separate spans, or for many patterns in all', async () => {
+  const quotes = Array.from({ length: 60 }, () => invented(6).join(' '))
+  await write(other, quotes[59] ?? '')
+  const { make, explained } = counting(quotes, { patterns: 50 })
+  const transcript = quotes.map((one, n) => `${one}\nAnswer number ${n} of somebody.\n`).join('')
+  expect((await explained(make(), transcript)).explained).toBe(1)
+  const bounded = counting(quotes, { asked: 3 })
+  const living = bounded.make()
+  for (const quote of quotes.slice(0, 10)) expect((await bounded.explained(living, quote)).explained).toBe(0)
+  expect(await bounded.explained(living, quotes[59] ?? '')).toEqual({ explained: 1, transactions: 0 })
+})
+
+it('explained returns and reports the runs that it cannot seek, because the texts are too long to be read', async () => {
+  const text = invented(80).join(' ')
+  const { make, explained, uncompared, runs } = counting([text], { patterns: 50, characters: 1 })
+  const living = make()
+  expect((await explained(living, text)).explained).toBe(runs(text))
+  expect(uncompared()).toBe(1)
+  // A short part of it can be asked for.
+  expect((await explained(living, text.split(' ').slice(0, 12).join(' '))).explained).toBe(0)
+  expect(uncompared()).toBe(1)
+})
+
 it('haveWritten returns whether an author of another project wrote six words of a text', async () => {
   const living = livingAuthors({
     within: (work) => test.db.transaction(work),

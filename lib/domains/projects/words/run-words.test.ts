@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Source } from '../provenance/sources.ts'
 import { Fingerprints } from './fingerprints.ts'
-import { ConsecutiveMessages, phoneNumbersIn } from './run-words.ts'
+import { addNumbersOf, ConsecutiveMessages, phoneNumbersIn } from './run-words.ts'
 
 const message = (id: number, author: string, text: string, conversation = 'conv_1'): Source => ({
   kind: 'message',
@@ -119,6 +119,30 @@ it('messages of other authors and conversations are not joined', () => {
     message(3, 'anna', 'pls dont tell', 'conv_2'),
   ]
   expect(wordsOf(...mixed).isEmpty).toBe(true)
+})
+
+describe('addNumbersOf', () => {
+  const [own, ofBen] = ['+43 660 1234567', '+43 720 7654321']
+  const words = new Fingerprints()
+  for (const text of [`You can call me on ${own}.`, `Ben moved, his number is ${ofBen} now.`]) addNumbersOf(words, text)
+  const found = (text: string) => {
+    const { certain, uncertain } = Fingerprints.fromBytes(words.toBytes()).everyNameIn(text)
+    return { isCertain: certain.length > 0, isUncertain: uncertain.length > 0 }
+  }
+  it('removes the number of the writer in any form', () => {
+    expect(found(`Iris: ${own}`)).toEqual({ isCertain: true, isUncertain: false })
+    expect(found('0660/1234567')).toEqual({ isCertain: true, isUncertain: false })
+  })
+  it('counts the number of a person whom the writer mentioned, and does not remove it', () => {
+    expect(found(`Ben: ${ofBen}`)).toEqual({ isCertain: false, isUncertain: true })
+    expect(found('0720 7654321')).toEqual({ isCertain: false, isUncertain: true })
+    expect(words.namesIn(`Ben: ${ofBen}`)).toEqual([])
+    expect(words.uncertainIn(`Ben: ${ofBen}`)).not.toEqual([])
+  })
+  it('removes a number that the writer called their own in another message', () => {
+    addNumbersOf(words, `Ben answers for me on ${own}.`)
+    expect(found(`Iris: ${own}`)).toEqual({ isCertain: true, isUncertain: false })
+  })
 })
 
 describe('phoneNumbersIn', () => {

@@ -1,3 +1,4 @@
+import { ownNumbers } from '#lib/domains/pii/numbers/own-numbers.ts'
 import { findPersonalData } from '#lib/domains/pii/personal-data.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import {
@@ -191,6 +192,22 @@ export function phoneNumbersIn(text: string): string[] {
   return [...forms]
 }
 
+/**
+ * Adds the telephone numbers in a text that a person wrote. Nobody reports a person's number: it is known only from what they wrote. A
+ * number that they only mention may be somebody else's, so it is counted and not removed.
+ */
+export function addNumbersOf(words: Fingerprints, text: string): void {
+  if (digitsIn(text).length < leastDigits) return
+  for (const plain of spokenTexts(text)) {
+    const found = findPersonalData(plain, { kinds: ['phone'] })
+    const own = ownNumbers(plain, found)
+    for (const one of found)
+      for (const form of dialedForms(plain.slice(one.start, one.end)))
+        if (own.has(one)) words.addNumber(form)
+        else words.addUncertainNumber(form)
+  }
+}
+
 /** Adds the fingerprints of all texts and names in a scope, and the ids of the projects that contain the texts. */
 async function gather(
   sources: Sources,
@@ -209,13 +226,30 @@ async function gather(
       if (!since || createdAt < since) since = createdAt
       projects.add(project)
       words.add(source)
-      // Nobody reports a person's telephone number: it is known only from what they wrote.
-      if (isPerson) for (const text of texts) for (const number of phoneNumbersIn(text)) fingerprints.addNumber(number)
+      if (isPerson) for (const text of texts) addNumbersOf(fingerprints, text)
     }
   words.all()
-  // The searched stores contain nothing of a person without a text in any project.
-  if (projects.size > 0) addNames(fingerprints, await sources.names(scope, tx, projects))
+  // Also without a text: messages may be deleted before their author is, and applications store profiles of people who never wrote.
+  if (isPerson) {
+    for (const one of await projectsOfPerson(tx, { account, participants }, projects.size > 0)) projects.add(one)
+    addNames(fingerprints, await sources.names(scope, tx, projects))
+  }
   return since
+}
+
+/** The projects of the person's participations. Of a person without these and without a text, the projects whose members they are. */
+async function projectsOfPerson(
+  tx: Transaction,
+  { account, participants }: { account: string | null; participants: readonly string[] },
+  hasText: boolean,
+): Promise<string[]> {
+  const select = { projectId: true }
+  const taking = await tx.projectParticipant.findMany({ where: { id: { in: [...participants] } }, select })
+  const joined =
+    account === null || hasText || taking.length > 0
+      ? []
+      : await tx.projectMember.findMany({ where: { kind: 'account', memberId: account }, select })
+  return [...taking, ...joined].map(({ projectId }) => projectId)
 }
 
 /** People choose their names, and a single word may be any word. */
@@ -386,6 +420,7 @@ export function runWords(deps: RunWordsDeps) {
       const all = stored.map((one) => Fingerprints.fromBytes(Buffer.from(one, 'base64')))
       return {
         isEmpty: all.every(({ isEmpty }) => isEmpty),
+        hasFiles: all.some(({ hasFiles }) => hasFiles),
         runsIn: (text) => all.flatMap((one) => one.runsIn(text)),
         namesIn: (text) => all.flatMap((one) => one.namesIn(text)),
       }
@@ -418,7 +453,7 @@ export function runWords(deps: RunWordsDeps) {
         const spans: TextSpan[] = []
         for (const project of projects)
           for (const one of await remainingTextsIn(tx, project, text, now))
-            if (one.isByPerson) spans.push(...occurrences(text, one.text))
+            if (one.isByPerson) for (const span of occurrences(text, one.text)) spans.push(span)
         return spans
       })
       const [shared, apart] = [new Set<number>(), new Set<number>()]

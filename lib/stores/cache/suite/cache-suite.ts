@@ -73,6 +73,21 @@ export function cacheSuite(name: string, open: () => Promise<CacheBed>): void {
       await store.drop([own('long')])
     })
 
+    it('dropUnchanged deletes an entry and its index only while it has the content of the hash', async () => {
+      const [key, id] = [newId('key'), newId('msg')]
+      expect(await store.contentHash(own(key))).toBeUndefined()
+      await store.set(key, 'first', { ttl: hour, about: [id] })
+      const hash = (await store.contentHash(own(key))) ?? ''
+      expect(await store.contentHash(own(key))).toBe(hash)
+      await store.set(key, 'second', { ttl: hour, about: [id] })
+      expect(await store.dropUnchanged(own(key), hash)).toBe(false)
+      expect(await store.get(key)).toBe('second')
+      await store.set(key, 'first', { ttl: hour, about: [id] })
+      expect(await store.dropUnchanged(own(key), hash)).toBe(true)
+      expect(await store.dropUnchanged(own(key), hash)).toBe(false)
+      expect(await store.find({ patterns: [], about: [id] })).toEqual([])
+    })
+
     it('forget deletes an index and keeps the entries', async () => {
       const [id, key] = [newId('msg'), newId('key')]
       await store.set(key, 'x', { ttl: hour, about: [id] })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isOneFactor } from './authentication-methods.ts'
+import { isOneFactor } from './next-auth.ts'
 
 test.each([
   [{ amr: ['pwd'] }],

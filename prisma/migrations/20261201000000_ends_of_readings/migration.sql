@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "reading_pages" ADD COLUMN     "until" TEXT;
