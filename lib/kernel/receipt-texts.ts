@@ -183,6 +183,7 @@ export const receiptTexts = {
     },
     objectsArchived: { text: 'objects that must be restored from an archive of the provider before they can be read' },
     objectsRefused: { text: 'objects that the object store cannot decrypt without a key of somebody else' },
+    objectsTags: { text: 'tags of objects that the object store does not return (s3:GetObjectTagging)' },
     objectsOddKeys: { text: 'objects with control characters in their keys' },
     objectsAmongOwn: {
       text: 'objects of applications below projects/, snapshots/ or knowledgepulse-, after the first {count} files of the registry',

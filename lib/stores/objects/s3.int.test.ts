@@ -140,6 +140,36 @@ describe.skipIf(!isInstalled('s3'))('with an S3 server', () => {
       await store.close()
     })
 
+    it('eraseVersions of the newest version does not serve the one that it had replaced', async () => {
+      const Bucket = `hidden-${run}`
+      await client.send(new CreateBucketCommand({ Bucket }))
+      await client.send(new PutBucketVersioningCommand({ Bucket, VersioningConfiguration: { Status: 'Enabled' } }))
+      const store = storeOf(Bucket)
+      for (const key of ['one', 'two', 'three'])
+        for (let n = 0; n < 2; n++) await store.put(key, bytes(), { mediaType: 'text/plain' })
+      const newest = async (key: string) => (await store.read(key, 0))?.version ?? ''
+      const [newestOfOne, ...former] = [await newest('one'), ...(await store.versions('one')).map((one) => one.version)]
+      await store.eraseVersions('one', [newestOfOne])
+      expect(await store.read('one', 100)).toBeUndefined()
+      const left = former.filter((version) => version !== newestOfOne)
+      expect(left).toHaveLength(1)
+      expect(await store.read('one', 100, left[0])).toMatchObject({ version: left[0] })
+      // A former version, and all of them.
+      const kept = await newest('two')
+      const all = (await store.versions('two')).map(({ version }) => version)
+      await store.eraseVersions(
+        'two',
+        all.filter((version) => version !== kept),
+      )
+      expect(await newest('two')).toBe(kept)
+      await store.eraseVersions(
+        'three',
+        (await store.versions('three')).map(({ version }) => version),
+      )
+      expect(await store.versions('three')).toEqual([])
+      await store.close()
+    })
+
     it('read rejects a request that the server calls invalid, and does not report the object as encrypted', async () => {
       const Bucket = `invalid-${run}`
       await client.send(new CreateBucketCommand({ Bucket }))

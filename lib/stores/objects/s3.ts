@@ -3,6 +3,7 @@ import {
   AbortMultipartUploadCommand,
   CompleteMultipartUploadCommand,
   CreateMultipartUploadCommand,
+  DeleteObjectCommand,
   DeleteObjectsCommand,
   GetObjectCommand,
   GetObjectTaggingCommand,
@@ -12,6 +13,7 @@ import {
   ListObjectVersionsCommand,
   PutObjectCommand,
   S3Client,
+  S3ServiceException,
   UploadPartCommand,
 } from '@aws-sdk/client-s3'
 import { Problem } from '#lib/kernel/problem.ts'
@@ -443,6 +445,29 @@ export async function putUnchanged(
   return true
 }
 
+/**
+ * Adds a delete marker before the newest version is deleted while former ones remain. Otherwise S3 would serve a text again that a
+ * client had replaced. Where versioning is suspended, a marker would replace the version without an id, so none is added if that one remains.
+ */
+async function keepHidden(
+  at: S3Bucket,
+  key: string,
+  { wanted, left }: { wanted: ReadonlySet<string>; left: readonly S3Version[] },
+): Promise<void> {
+  if (left.some(({ version }) => version === '')) return
+  const of = { Bucket: at.bucket, Key: key }
+  // A newest version that the store does not describe is no version that was read, so it stays.
+  const newest = await at.client.send(new HeadObjectCommand(of)).catch((error) => {
+    if (error instanceof S3ServiceException && (error.$metadata.httpStatusCode ?? 500) < 500) return undefined
+    throw error
+  })
+  if (!newest || !wanted.has(newest.VersionId ?? '')) return
+  await at.client.send(new DeleteObjectCommand({ ...of, IfMatch: newest.ETag })).catch((error) => {
+    // A client stored another version meanwhile, which now hides the former ones.
+    if (!changed.test(s3ErrorName(error))) throw error
+  })
+}
+
 /** S3 as implemented by AWS, R2, MinIO and versitygw. Connects on first use. */
 export function s3Objects(address: S3Address): ObjectStore {
   const { bucket } = address
@@ -492,12 +517,15 @@ export function s3Objects(address: S3Address): ObjectStore {
       if (!isAskable(key) || versions.length === 0) return
       const wanted = new Set(versions)
       const refusals = await orProblem(
-        versionsOf(at, key).then((all) =>
-          removeVersions(
+        (async () => {
+          const all = await versionsOf(at, key)
+          const left = all.filter(({ version }) => !wanted.has(version))
+          if (left.length > 0 && left.length < all.length) await keepHidden(at, key, { wanted, left })
+          return removeVersions(
             at,
             all.filter(({ version }) => wanted.has(version)),
-          ),
-        ),
+          )
+        })(),
       )
       if (refusals > 0) throw refusedVersions(refusals)
     },

@@ -483,10 +483,12 @@ function eraser(cache: CacheSourcePorts['cache'], { run, notes }: RunNotes) {
       distinct.sort((one, other) => (other.at ?? -1) - (one.at ?? -1))
       for (const { part, to, at, field } of distinct) {
         const [value = Buffer.alloc(0)] = part.texts
-        await note({
-          [to === null ? labelOf(name, part.id, value) : labelOf(name, to)]: to === null ? 'deleted' : 'cut',
-        })
-        if (!(await cache.change(finding, part, to, { at, field }))) isDone = false
+        const label = to === null ? labelOf(name, part.id, value) : labelOf(name, to)
+        const before = notes[label]
+        await note({ [label]: to === null ? 'deleted' : 'cut' })
+        if (await cache.change(finding, part, to, { at, field })) continue
+        isDone = false
+        await note({ [label]: before ?? 'unchanged' })
       }
       // The entry was changed concurrently: read it and decide again.
       if (!isDone && tries < maxTries)
@@ -504,18 +506,26 @@ function eraser(cache: CacheSourcePorts['cache'], { run, notes }: RunNotes) {
         for (const finding of findings) await visit(finding, sought)
         return false
       }
-      if (hash !== undefined && (await cache.dropUnchanged(name, hash))) {
-        await note({ [labelOf(name)]: 'deleted' })
-        return true
-      }
+      if (hash === undefined) continue
+      const before = notes[labelOf(name)]
+      await note({ [labelOf(name)]: 'deleted' })
+      if (await cache.dropUnchanged(name, hash)) return true
+      await note({ [labelOf(name)]: before ?? 'unchanged' })
     }
     return false
   }
   /** Deletes the entries that are erased completely. Returns the number of deleted and changed entries. */
   async function finish(): Promise<number> {
-    const names = [...dropped].flatMap(([name, sought]) => (sought === undefined ? [name] : []))
+    const tried = new Map<string, number>()
     let count = 0
-    for (const [name, sought] of [...dropped]) if (sought && (await dropAsFound(name, sought))) count++
+    // The iteration includes entries that are added meanwhile, because a concurrent change left only their deletion.
+    for (const [name, sought] of dropped) {
+      const tries = tried.get(name) ?? 0
+      if (!sought || tries >= maxTries) continue
+      tried.set(name, tries + 1)
+      if (await dropAsFound(name, sought)) count++
+    }
+    const names = [...dropped].flatMap(([name, sought]) => (sought === undefined ? [name] : []))
     for (let at = 0; at < names.length; at += atOnce) {
       const some = names.slice(at, at + atOnce)
       await note(Object.fromEntries(some.map((name) => [labelOf(name), 'deleted'])))

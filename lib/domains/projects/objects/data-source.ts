@@ -407,9 +407,12 @@ async function* nothing(): AsyncGenerator<Uint8Array> {}
 /** With a note that has the label of an object as its name: whether the object was cut or deleted by deleting single versions. */
 const noteOfVersions = (label: string, became: 'cut' | 'deleted'): string => labelOf(label, Buffer.from(became))
 /** Adds the objects of which an earlier attempt deleted versions, and that this one found no more. */
-function addNoted(notes: ReadonlySet<string>, { cut, deleted }: { cut: Set<string>; deleted: Set<string> }): void {
+function addNoted(
+  notes: ReadonlySet<string>,
+  { cut, deleted, retained }: Record<'cut' | 'deleted' | 'retained', Set<string>>,
+): void {
   for (const label of notes) {
-    if (cut.has(label) || deleted.has(label)) continue
+    if (cut.has(label) || deleted.has(label) || retained.has(label)) continue
     if (notes.has(noteOfVersions(label, 'deleted'))) deleted.add(label)
     else if (notes.has(noteOfVersions(label, 'cut'))) cut.add(label)
   }
@@ -529,9 +532,9 @@ async function comparedOf(
 }
 
 /**
- * Cuts the erased words from text files of assistants and tools in the projects, except those under legal hold. Their rows get the new size and
- * hash. Other files stay, also those that the store does not change: a complete reading counts them as left, or as not read. Returns the keys of
- * changed files.
+ * Cuts the erased words from text files of assistants and tools in the projects, except those under legal hold, and deletes their former
+ * versions with these words. The rows get the new size and hash. Other files stay, also those that the store does not change: a complete
+ * reading counts them as left, or as not read. Returns the keys of changed files.
  */
 async function cutMachineFiles(
   { objects }: ObjectsSourcePorts,
@@ -542,31 +545,47 @@ async function cutMachineFiles(
 ): Promise<string[]> {
   const changed: string[] = []
   if (keys.length === 0 || words.isEmpty) return changed
+  const withoutWords = (bytes: Buffer): Buffer => {
+    const { form, text } = readable(bytes)
+    const runs = words.runsIn(text)
+    const found = [...runs, ...words.namesIn(text)]
+    return form === 'text' && found.length > 0
+      ? Buffer.from(cutFrom(text, mergeSpans(found), runs) ?? placeholder)
+      : bytes
+  }
+  /** Undefined if the newest version cannot be read, or an application keeps changing it. */
+  async function cutNewest(key: string): Promise<{ rest: Buffer; version: string; isCut: boolean } | undefined> {
+    for (let tries = 0; tries < maxTries; tries++) {
+      const one = await objects.read(key, maxRead)
+      if (!one?.bytes) return undefined
+      const rest = withoutWords(one.bytes)
+      if (rest === one.bytes) return { rest, version: one.version, isCut: false }
+      if (await objects.replace(key, one, rest))
+        return { rest, version: (await objects.read(key, 0))?.version ?? '', isCut: true }
+    }
+    return undefined
+  }
   for (const { key, kind, id, project } of await machineFiles(tx, { keys: [...keys] })) {
     if (!projects.has(project) || (await changeableRecords(tx, { ids: [id], now }, kind)).length === 0) continue
     await attempt(async () => {
-      const one = await objects.read(key, maxRead)
-      if (!one?.bytes) return
-      const { form, text } = readable(one.bytes)
-      const runs = words.runsIn(text)
-      const found = [...runs, ...words.namesIn(text)]
-      const rest =
-        form === 'text' && found.length > 0
-          ? Buffer.from(cutFrom(text, mergeSpans(found), runs) ?? placeholder)
-          : one.bytes
-      if (rest !== one.bytes && !(await objects.replace(key, one, rest))) return
+      const newest = await cutNewest(key)
+      if (!newest) return
+      const { rest, version: kept, isCut } = newest
       // Also if an attempt stopped after it stored the content, and before the former versions: they may be locked.
       const data = { bytes: rest.length, sha256: new Uint8Array(createHash('sha256').update(rest).digest()) }
       await (kind === 'messages'
         ? tx.attachment.updateMany({ where: { objectKey: key }, data })
         : tx.document.updateMany({ where: { objectKey: key }, data }))
-      const newest = await objects.read(key, 0)
-      const former = (await objects.versions(key)).map(({ version }) => version)
-      await objects.eraseVersions(
-        key,
-        former.filter((version) => version !== newest?.version && !version.startsWith('upload:')),
-      )
-      if (rest !== one.bytes) changed.push(key)
+      const former: string[] = []
+      for (const { version } of await objects.versions(key)) {
+        const bytes =
+          version === kept || version.startsWith('upload:')
+            ? undefined
+            : (await objects.read(key, maxRead, version))?.bytes
+        if (bytes && withoutWords(bytes) !== bytes) former.push(version)
+      }
+      await objects.eraseVersions(key, former)
+      if (isCut || former.length > 0) changed.push(key)
     })
   }
   return changed
@@ -659,7 +678,7 @@ async function eraseObjects(
     if (retainedBefore.has(key)) cut.add(label)
     else if (counted.has(key) && !cut.has(label) && (await isAbsent(objects, key))) deleted.add(label)
   }
-  addNoted(notes, { cut, deleted })
+  addNoted(notes, { cut, deleted, retained })
   return {
     count,
     // Planned objects existed: those erased before a crash are counted with their page.
@@ -673,6 +692,7 @@ async function eraseObjects(
       objectsLarge: tallyOf([...unsearched.large].slice(0, maxUnsearched).map((key) => labelOf(key))),
       objectsArchived: tallyOf([...unsearched.archived].slice(0, maxUnsearched).map((key) => labelOf(key))),
       objectsRefused: tallyOf([...unsearched.refused].slice(0, maxUnsearched).map((key) => labelOf(key))),
+      objectsTags: tallyOf([...unsearched.tags].slice(0, maxUnsearched).map((key) => labelOf(key))),
       objectsOddKeys: tallyOf([...unsearched.oddKeys].slice(0, maxUnsearched).map((key) => labelOf(key))),
       objectsOwned: tallyOf([...unsearched.owned].slice(0, maxUnsearched).map((key) => labelOf(key))),
       objectsOutside: tallyOf(unsearched.isOutside ? ['outside'] : []),
@@ -723,6 +743,7 @@ export function objectsDataSource(ports: ObjectsSourcePorts): DataSource {
       objectsLarge = 0,
       objectsArchived = 0,
       objectsRefused = 0,
+      objectsTags = 0,
       wordsUncompared = 0,
       objectsOddKeys = 0,
       objectsOwned = 0,
@@ -748,6 +769,7 @@ export function objectsDataSource(ports: ObjectsSourcePorts): DataSource {
         records.push({ what: receiptText('notSearched', 'objectsArchived'), count: exact(objectsArchived) })
       if (objectsRefused > 0)
         records.push({ what: receiptText('notSearched', 'objectsRefused'), count: exact(objectsRefused) })
+      if (objectsTags > 0) records.push({ what: receiptText('notSearched', 'objectsTags'), count: exact(objectsTags) })
       if (objectsOddKeys > 0)
         records.push({ what: receiptText('notSearched', 'objectsOddKeys'), count: exact(objectsOddKeys) })
       if (objectsOwned > 0)

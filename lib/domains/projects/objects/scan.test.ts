@@ -89,6 +89,24 @@ it.each<[string, object, string[], object]>([
   expect(await judge(more, remaining)).toEqual(expected),
 )
 
+it('counts an object whose tags the store does not return, unless it is deleted', async () => {
+  const read = { ...unread, bytes: Buffer.from('Nothing of anybody.'), hasRefusedTags: true }
+  const search = (isErased: boolean): ObjectSearch => ({
+    ids: [],
+    chosen: [],
+    anchors: [],
+    names: new Map([[key, { named: [], remaining: ['Words of others.'] }]]),
+    space: { prefixes: [], claimants: [], others: [] },
+    wordDecider: { ...words, decide: async () => ({ decision: isErased ? 'deleted' : 'retained' }) } as never,
+    ownershipOf: nobodys,
+  })
+  for (const isErased of [false, true]) {
+    const { judged, unsearched } = objectDecider({ versions: async () => [], read: async () => read }, search(isErased))
+    expect((await judged(key))?.verdict).toBe(isErased ? 'deleted' : 'retained')
+    expect([...unsearched.tags]).toEqual(isErased ? [] : [key])
+  }
+})
+
 it('objectDecider reads the ids of a search once, however often it decides again', () => {
   let reads = 0
   class Ids extends Set<string> {

@@ -46,6 +46,8 @@ export interface UnsearchedObjects {
   archived: Set<string>
   /** Objects that the store cannot decrypt for us. */
   refused: Set<string>
+  /** Objects whose tags the store does not return. */
+  tags: Set<string>
   /** Keys with control characters, for which a server cannot be asked. */
   oddKeys: Set<string>
   /** Objects with an erased id that belong to others, or that the organization may not claim. */
@@ -60,6 +62,7 @@ export const noneUnsearched = (): UnsearchedObjects => ({
   large: new Set(),
   archived: new Set(),
   refused: new Set(),
+  tags: new Set(),
   oddKeys: new Set(),
   owned: new Set(),
   isOutside: false,
@@ -170,14 +173,107 @@ export function objectDecider(objects: Pick<ObjectStore, 'versions' | 'read'>, s
           : naming.named.length > 0 && naming.remaining.length === 0
       isAll &&= isErased
       if (isErased) found.push(version)
-      else if (!value) await count(unreadReasonOf(one), key)
-      else if (value.form === 'binary') await count('binary', key)
+      else {
+        if (one.hasRefusedTags) await count('tags', key)
+        if (!value) await count(unreadReasonOf(one), key)
+        else if (value.form === 'binary') await count('binary', key)
+      }
     }
     return { found, isAll }
   }
   /** Counts an object with a version that could not be searched, unless it belongs to another project. */
-  async function count(reason: 'large' | 'binary' | 'archived' | 'refused' | 'oddKeys', key: string): Promise<void> {
+  async function count(
+    reason: 'large' | 'binary' | 'archived' | 'refused' | 'tags' | 'oddKeys',
+    key: string,
+  ): Promise<void> {
     if ((await ownershipOf(key)()) !== 'elsewhere') unsearched[reason].add(key)
+  }
+
+  async function judge(key: string, onRefusedTags: () => void): Promise<ObjectFinding | undefined> {
+    const naming = names.get(key)
+    const found = naming ? 'pointer' : 'text'
+    const deleted: ObjectFinding = { key, found, verdict: 'deleted' }
+    // Also if its key has erased words: nobody can be asked to delete it.
+    if (!isAskable(key)) {
+      if (ids.occursIn(key) || isInside(key)) await count('oddKeys', key)
+      else unsearched.isOutside = true
+      return undefined
+    }
+    if (isMark(key)) return undefined
+    const mayEraseHere = mayErase(key)
+    /** Whether a text has an erased id that may erase the object. */
+    const isErasedBy = async (text: string): Promise<boolean> => {
+      if (!namesErased(text)) return false
+      if (await mayEraseHere()) return true
+      unsearched.owned.add(key)
+      return false
+    }
+    if (ids.occursIn(key) && (await isErasedBy(key))) return deleted
+    if (isUploadKey(key)) return undefined
+    if (!isInside(key)) {
+      unsearched.isOutside = true
+      return undefined
+    }
+    const ownership = ownershipOf(key)
+    if (await isErasedBy(key)) return deleted
+    if (await wordDecider.hasErasedWords({ form: 'text', text: key }, ownership)) return deleted
+    const newest = await objects.read(key, maxRead)
+    if (newest?.hasRefusedTags) onRefusedTags()
+    if (!newest) {
+      const left = await objects.versions(key)
+      if (left.length === 0) return undefined
+      if (naming) return deleted
+      const { found: versions, isAll } = await formerOf(key, undefined)
+      return versions.length > 0 ? { ...deleted, verdict: isAll ? 'deleted' : 'cut', versions } : undefined
+    }
+    /** What a report names is derived from the erased source. Otherwise, each version is deleted for what it contains. */
+    const deletedAsRead = async (): Promise<ObjectFinding> => {
+      if (naming) return deleted
+      const { version, state } = newest
+      const { found: former, isAll } = await formerOf(key, version)
+      const verdict = isAll ? 'deleted' : 'cut'
+      return { ...deleted, verdict, versions: [version, ...former], newest: { version, state } }
+    }
+    const texts = new Map<string, string>()
+    for (const text of newest.described) {
+      if (await isErasedBy(text)) return deletedAsRead()
+      if (!(await wordDecider.hasErasedWords({ form: 'text', text }, ownership))) continue
+      // The content may be somebody else's: metadata and tags lose only the name. Other erased words describe content that is derived from them.
+      const rest = await wordDecider.withoutNames(text, ownership)
+      if (rest === undefined || newest.bytes === undefined) return deletedAsRead()
+      texts.set(text, rest)
+    }
+    if (newest.bytes === undefined) {
+      // A key may be disabled for a while, and the object may also have words of living authors.
+      if (naming && !(newest.isRefused && naming.remaining.length > 0)) return deleted
+      await count(unreadReasonOf(newest), key)
+      return undefined
+    }
+    const { version, state } = newest
+    const cutTo = async (bytes: Buffer): Promise<ObjectFinding> => {
+      // Counts former versions that cannot be read. Those with erased words are sought again after the change.
+      await formerOf(key, version)
+      return { ...deleted, verdict: 'cut', cut: { version, state, bytes, texts } }
+    }
+    if (texts.size === 0 && isOwnResult?.(key, newest.bytes)) {
+      // An attempt that was stopped may have stored the new content without removing the former versions.
+      const { found: former } = await formerOf(key, version)
+      return former.length > 0 ? { ...deleted, verdict: 'cut', versions: former } : undefined
+    }
+    const value = readable(newest.bytes)
+    if (await isErasedBy(value.text)) {
+      const rest = await wordDecider.withoutRecords(value, { erased, namesErased }, ownership)
+      if (rest !== undefined) return cutTo(Buffer.from(rest))
+      if (naming === undefined) return deletedAsRead()
+    }
+    const decided = await wordDecider.decide(value, naming, ownership)
+    if (decided.decision === 'deleted') return deletedAsRead()
+    if (decided.decision === 'cut') return cutTo(Buffer.from(decided.text))
+    if (value.form === 'binary') await count('binary', key)
+    if (texts.size > 0) return cutTo(newest.bytes)
+    const { found: former } = await formerOf(key, version)
+    if (former.length > 0) return { ...deleted, verdict: 'cut', versions: former }
+    return decided.decision === 'retained' ? { ...deleted, verdict: 'retained' } : undefined
   }
 
   return {
@@ -200,89 +296,12 @@ export function objectDecider(objects: Pick<ObjectStore, 'versions' | 'read'>, s
       return isKept ? [...new Set([version, ...found])] : found
     },
     async judged(key: string): Promise<ObjectFinding | undefined> {
-      const naming = names.get(key)
-      const found = naming ? 'pointer' : 'text'
-      const deleted: ObjectFinding = { key, found, verdict: 'deleted' }
-      // Also if its key has erased words: nobody can be asked to delete it.
-      if (!isAskable(key)) {
-        if (ids.occursIn(key) || isInside(key)) await count('oddKeys', key)
-        else unsearched.isOutside = true
-        return undefined
-      }
-      if (isMark(key)) return undefined
-      const mayEraseHere = mayErase(key)
-      /** Whether a text has an erased id that may erase the object. */
-      const isErasedBy = async (text: string): Promise<boolean> => {
-        if (!namesErased(text)) return false
-        if (await mayEraseHere()) return true
-        unsearched.owned.add(key)
-        return false
-      }
-      if (ids.occursIn(key) && (await isErasedBy(key))) return deleted
-      if (isUploadKey(key)) return undefined
-      if (!isInside(key)) {
-        unsearched.isOutside = true
-        return undefined
-      }
-      const ownership = ownershipOf(key)
-      if (await isErasedBy(key)) return deleted
-      if (await wordDecider.hasErasedWords({ form: 'text', text: key }, ownership)) return deleted
-      const newest = await objects.read(key, maxRead)
-      if (!newest) {
-        const left = await objects.versions(key)
-        if (left.length === 0) return undefined
-        if (naming) return deleted
-        const { found: versions, isAll } = await formerOf(key, undefined)
-        return versions.length > 0 ? { ...deleted, verdict: isAll ? 'deleted' : 'cut', versions } : undefined
-      }
-      /** What a report names is derived from the erased source. Otherwise, each version is deleted for what it contains. */
-      const deletedAsRead = async (): Promise<ObjectFinding> => {
-        if (naming) return deleted
-        const { version, state } = newest
-        const { found: former, isAll } = await formerOf(key, version)
-        const verdict = isAll ? 'deleted' : 'cut'
-        return { ...deleted, verdict, versions: [version, ...former], newest: { version, state } }
-      }
-      const texts = new Map<string, string>()
-      for (const text of newest.described) {
-        if (await isErasedBy(text)) return deletedAsRead()
-        if (!(await wordDecider.hasErasedWords({ form: 'text', text }, ownership))) continue
-        // The content may be somebody else's: metadata and tags lose only the name. Other erased words describe content that is derived from them.
-        const rest = await wordDecider.withoutNames(text, ownership)
-        if (rest === undefined || newest.bytes === undefined) return deletedAsRead()
-        texts.set(text, rest)
-      }
-      if (newest.bytes === undefined) {
-        // A key may be disabled for a while, and the object may also have words of living authors.
-        if (naming && !(newest.isRefused && naming.remaining.length > 0)) return deleted
-        await count(unreadReasonOf(newest), key)
-        return undefined
-      }
-      const { version, state } = newest
-      const cutTo = async (bytes: Buffer): Promise<ObjectFinding> => {
-        // Counts former versions that cannot be read. Those with erased words are sought again after the change.
-        await formerOf(key, version)
-        return { ...deleted, verdict: 'cut', cut: { version, state, bytes, texts } }
-      }
-      if (texts.size === 0 && isOwnResult?.(key, newest.bytes)) {
-        // An attempt that was stopped may have stored the new content without removing the former versions.
-        const { found: former } = await formerOf(key, version)
-        return former.length > 0 ? { ...deleted, verdict: 'cut', versions: former } : undefined
-      }
-      const value = readable(newest.bytes)
-      if (await isErasedBy(value.text)) {
-        const rest = await wordDecider.withoutRecords(value, { erased, namesErased }, ownership)
-        if (rest !== undefined) return cutTo(Buffer.from(rest))
-        if (naming === undefined) return deletedAsRead()
-      }
-      const decided = await wordDecider.decide(value, naming, ownership)
-      if (decided.decision === 'deleted') return deletedAsRead()
-      if (decided.decision === 'cut') return cutTo(Buffer.from(decided.text))
-      if (value.form === 'binary') await count('binary', key)
-      if (texts.size > 0) return cutTo(newest.bytes)
-      const { found: former } = await formerOf(key, version)
-      if (former.length > 0) return { ...deleted, verdict: 'cut', versions: former }
-      return decided.decision === 'retained' ? { ...deleted, verdict: 'retained' } : undefined
+      let hasRefusedTags = false
+      const finding = await judge(key, () => {
+        hasRefusedTags = true
+      })
+      if (hasRefusedTags && finding?.verdict !== 'deleted') await count('tags', key)
+      return finding
     },
   }
 }

@@ -131,7 +131,8 @@ export const gatheredSources = (
 
   async names(scope, tx, projects) {
     const { account = null, participants = [] } = scopeSubject(scope) ?? {}
-    const names = new Set(account === null ? [] : await namesOf(tx, account))
+    const ofAccount = account === null ? [] : await namesOf(tx, account)
+    const names = new Set(ofAccount)
     const stored = await tx.projectParticipant.findMany({
       where: { id: { in: [...participants] } },
       select: { name: true, email: true, emailConfirmed: true },
@@ -140,6 +141,8 @@ export const gatheredSources = (
     names.delete('')
     const unconfirmed = new Set(stored.flatMap(({ email, emailConfirmed }) => (emailConfirmed ? [] : (email ?? []))))
     for (const { email, emailConfirmed } of stored) if (emailConfirmed && email !== null) unconfirmed.delete(email)
+    // The address of the account is the person's, whatever a participation says.
+    for (const name of ofAccount) unconfirmed.delete(name)
     /** A name of two people identifies neither. An address has one owner, whom an address that nobody confirmed may not be of. */
     async function isShared(name: string): Promise<boolean> {
       if (name.includes('@')) return unconfirmed.has(name)

@@ -19,13 +19,12 @@ async function participant({ id: projectId, agent }: MadeProject, name: string):
   })
   return id
 }
-const namesOf = (of: string, projects: string[]) =>
+const namesOf = (of: string, projects: string[], account?: { id: string; email: string }) =>
   test.db.transaction((tx) =>
-    gatheredSources({ namesOf: async () => [], isBorneByOthers: accountDirectory.isBorneByOthers }).names(
-      { subject: { account: null, agents: [], participants: [of] } },
-      tx,
-      new Set(projects),
-    ),
+    gatheredSources({
+      namesOf: async () => (account ? [account.email] : []),
+      isBorneByOthers: accountDirectory.isBorneByOthers,
+    }).names({ subject: { account: account?.id ?? null, agents: [], participants: [of] } }, tx, new Set(projects)),
   )
 
 it.each(['Juergen Mueller', 'Müller, Jürgen', 'Dr. Jürgen Müller'])(
@@ -57,4 +56,13 @@ it('an email address names the participant only after somebody who speaks for th
   expect(await namesOf(own, [project.id])).toEqual({ certain: ['Odile Fontaine'], uncertain: [email] })
   await store(true)
   expect(await namesOf(own, [project.id])).toEqual({ certain: ['Odile Fontaine', email], uncertain: [] })
+})
+it('the address of the account names the person, also if nobody confirmed it for a participation', async () => {
+  const project = await madeProject(test)
+  const { accountId: id } = await signedIn(test)
+  const { email } = await test.db.prisma.account.findUniqueOrThrow({ where: { id } })
+  const own = await participant(project, 'Mirela Ionescu')
+  await test.db.prisma.projectParticipant.update({ where: { id: own }, data: { email, emailConfirmed: false } })
+  expect((await namesOf(own, [project.id])).uncertain).toEqual([email])
+  expect((await namesOf(own, [project.id], { id, email })).certain).toContain(email)
 })
