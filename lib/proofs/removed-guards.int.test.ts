@@ -84,6 +84,12 @@ const guards: Record<string, Guard> = {
     without: "if (actor.id === '')",
     attack: [ownAgents, 'are neither created nor claimed by an auditor'],
   },
+  'invitations of creators who may no longer invite': {
+    file: 'lib/domains/agents/registration.ts',
+    source: 'if (!spent || !(await mayStillInvite(tokens, ctx, spent.createdBy)))',
+    without: 'if (!spent)',
+    attack: ['lib/domains/agents/agents.int.test.ts', 'an invitation ends when its creator loses'],
+  },
   'names and titles of restricted authors': {
     file: 'lib/domains/projects/readable-rows.ts',
     source: 'OR NOT EXISTS (SELECT FROM restricted_writers rw',

@@ -12,7 +12,7 @@ import {
   revokeSession,
   type SessionView,
 } from './contract.ts'
-import { endLinks } from './links.ts'
+import { endLinks, lockAccount } from './links.ts'
 import { countTry, hashPassword, isPassword, type Tries } from './passwords.ts'
 import type { AccountsDeps, Unsuppress } from './ports.ts'
 import { listOpenSessions, lockAccountRow, lockEmail } from './repository.ts'
@@ -142,6 +142,8 @@ const confirm = ({ tries }: Pick<AccountsDeps, 'tries'>, verification: SecondFac
       )
     if (!(await isPassword(account?.passwordHash, body.password)))
       throw invalid(['password'], 'is not the password of this account')
+    // The account is locked before its factors, as where they are added or removed, which avoids deadlocks.
+    await lockAccount(tx, id)
     if (body.passkey !== undefined) {
       if (!(await usesPasskey(tx, verification, { accountId: id, response: body.passkey, now })))
         throw invalid(['passkey'], 'is not a valid response of a passkey of this account. Try again.')

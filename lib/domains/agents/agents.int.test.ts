@@ -334,6 +334,48 @@ describe('registration modes', () => {
     expect((await mode.db.pool.query('SELECT 1 FROM invites')).rowCount).toBe(0)
   })
 
+  test.each(['open', 'invite'])(
+    '%s: an invitation ends when its creator loses the right to invite',
+    async (registration) => {
+      const mode = await inMode({ KP_REGISTRATION: registration })
+      const { prisma } = mode.db
+      type Creator = { token: string } | { cookie: string }
+      const byToken = (end: (one: Issued) => Promise<unknown>) => async () => {
+        const one = await issuedAgent(mode, ['admin'])
+        return { creator: { token: one.token }, end: () => end(one) }
+      }
+      const byPerson = (data: { role: 'person' } | { deactivatedAt: Date }) => async () => {
+        const { cookie, accountId } = await signedIn(mode, 'admin')
+        return { creator: { cookie }, end: () => prisma.account.update({ where: { id: accountId }, data }) }
+      }
+      const endings: Record<string, () => Promise<{ creator: Creator; end: () => Promise<unknown> }>> = {
+        'a token that is revoked': byToken(({ tokenId }) =>
+          prisma.token.update({ where: { id: tokenId }, data: { revokedAt: mode.clock.now() } }),
+        ),
+        'a token that expires': byToken(({ tokenId }) =>
+          prisma.token.update({ where: { id: tokenId }, data: { expiresAt: mode.clock.now() } }),
+        ),
+        'an agent that is retired': byToken(({ id }) =>
+          prisma.agent.update({ where: { id }, data: { status: 'dead' } }),
+        ),
+        'an admin who is demoted': byPerson({ role: 'person' }),
+        'an admin whose account is closed': byPerson({ deactivatedAt: mode.clock.now() }),
+      }
+      for (const [ending, prepare] of Object.entries(endings)) {
+        const { creator, end } = await prepare()
+        const invite = async () => {
+          const response = await mode.fetch('POST', '/v1/invites', { ...creator, body: { tier: 'enterprise' } })
+          return { invite: shownOnce(createInvite.output.parse(response.json).data.code) }
+        }
+        const [before, after] = [await invite(), await invite()]
+        const status = async (body: object) => (await mode.fetch('POST', '/v1/auth/register', { body })).status
+        expect([ending, await status(before)]).toEqual([ending, 201])
+        await end()
+        expect([ending, await status(after)]).toEqual([ending, 403])
+      }
+    },
+  )
+
   test('explicit consent: registering without it is rejected', async () => {
     const asks = await inMode({ KP_EXPLICIT_CONSENT: 'true', KP_LAWFUL_BASIS: 'contract' })
     const response = await asks.fetch('POST', '/v1/auth/register', { body: {} })

@@ -1,3 +1,4 @@
+import { activeAdminIds } from '#lib/domains/accounts/queries.ts'
 import { createOrganisation } from '#lib/domains/accounts/writes.ts'
 import { joinClade } from '#lib/domains/clades/writes.ts'
 import { type TierName, tokenScopesInOrder } from '#lib/domains/tokens/rules.ts'
@@ -20,7 +21,6 @@ import {
   maxFreeAgents,
   maxUnusedAgents,
   type PrivacyNotice,
-  type RegistrationMode,
   type RequestedGrant,
   registrationsPerHour,
   registrationWindow,
@@ -80,19 +80,19 @@ async function furtherToken({ tokens, registration }: AgentPorts, ctx: MutationC
  * @throws {Problem} `registration_closed` or `forbidden`
  */
 async function admit(
+  { registration: { mode }, tokens }: Pick<AgentPorts, 'registration' | 'tokens'>,
   ctx: MutationContext,
-  mode: RegistrationMode,
   body: RequestedGrant & { invite?: string | undefined },
 ): Promise<Grant & { inviteId: string | undefined }> {
   const { isAdmin } = ctx.actor
   if (mode === 'closed' && !isAdmin)
     throw new Problem('registration_closed', 'Only admins of this installation can register agents. Ask an admin.')
   const code = mode === 'closed' ? undefined : body.invite
-  const invite = code === undefined ? undefined : await spendInvite(ctx, code)
+  const invite = code === undefined ? undefined : await spendInvite(tokens, ctx, code)
   if (!invite && code !== undefined)
     throw new Problem(
       mode === 'invite' ? 'registration_closed' : 'forbidden',
-      'This invitation is unknown, was used before or has expired. Ask an admin for a new one.',
+      'This invitation is unknown, was used before, has expired, or its creator can no longer invite agents. Ask an admin for a new one.',
     )
   if (!invite && mode === 'invite' && !isAdmin)
     throw new Problem(
@@ -173,7 +173,7 @@ async function noteRegistration(tx: Transaction, network: Uint8Array<ArrayBuffer
 async function newAgent(ports: AgentPorts, ctx: MutationContext, body: Body) {
   const { registration, tokens } = ports
   const { notice } = registration
-  const { scopes, tier, inviteId } = await admit(ctx, registration.mode, body)
+  const { scopes, tier, inviteId } = await admit(ports, ctx, body)
   const { tx, now } = ctx
   const id = body.agent_id ?? newId('agent')
   const organisationId = await createOrganisation(tx, id, now)
@@ -242,15 +242,36 @@ export function agentRegistration(ports: AgentPorts) {
 export const inviteId = (hash: Uint8Array): string => `invite_${Buffer.from(hash).toString('hex').slice(0, 16)}`
 
 /**
- * Consumes an invitation within the transaction: of two concurrent requests only one succeeds. Returns undefined if the code is not valid.
+ * Whether the creator of an invitation may still invite: an admin with an open account, or an agent that is not retired and has a valid
+ * token of scope `admin`.
  */
-async function spendInvite({ tx, now }: MutationContext, code: string): Promise<(Grant & { id: string }) | undefined> {
+async function mayStillInvite(
+  tokens: Pick<AgentPorts['tokens'], 'scopesInUse'>,
+  { tx, now }: MutationContext,
+  createdBy: string,
+): Promise<boolean> {
+  if (createdBy.startsWith('user:')) return (await activeAdminIds(tx)).includes(createdBy.slice('user:'.length))
+  const isRetired = (await agentOf(tx, createdBy))?.status === 'dead'
+  return !isRetired && (await tokens.scopesInUse(tx, createdBy, now)).includes('admin')
+}
+
+/**
+ * Consumes an invitation within the transaction: of two concurrent requests only one succeeds. Returns undefined if the code is not valid, or
+ * its creator may no longer invite.
+ */
+async function spendInvite(
+  tokens: Pick<AgentPorts['tokens'], 'scopesInUse'>,
+  ctx: MutationContext,
+  code: string,
+): Promise<(Grant & { id: string }) | undefined> {
+  const { tx, now } = ctx
   const codeHash = hashOf(code)
   const [spent] = await tx.invite.updateManyAndReturn({
     where: { codeHash, usedAt: null, expiresAt: { gt: now } },
     data: { usedAt: now },
   })
-  return spent && { id: inviteId(codeHash), scopes: tokenScopesInOrder(spent.scopes), tier: spent.tier }
+  if (!spent || !(await mayStillInvite(tokens, ctx, spent.createdBy))) return undefined
+  return { id: inviteId(codeHash), scopes: tokenScopesInOrder(spent.scopes), tier: spent.tier }
 }
 
 export const agentInvites = () => ({

@@ -533,6 +533,30 @@ describe('confirming the password', () => {
     expect(await faults(confirm(person, { code }))).toEqual([422, ['code']])
   })
 
+  it('locks the account before its factors, as adding and removing a factor does', async () => {
+    const person = await signedIn(test)
+    const { codeAt } = await withApp(person)
+    await asOlderSession(person)
+    test.clock.advance(minute)
+    const removing = new pg.Client({ connectionString: test.ownerUrl })
+    await removing.connect()
+    try {
+      await removing.query('BEGIN')
+      await removing.query('SELECT FROM accounts WHERE id = $1 FOR NO KEY UPDATE', [person.accountId])
+      const confirming = confirm(person, { code: codeAt() })
+      await blockedBy(removing)
+      const { rowCount } = await removing.query(
+        'SELECT FROM account_factors WHERE account_id = $1 FOR UPDATE SKIP LOCKED',
+        [person.accountId],
+      )
+      expect(rowCount).toBe(1)
+      await removing.query('COMMIT')
+      expect((await confirming).status).toBe(200)
+    } finally {
+      await removing.end()
+    }
+  })
+
   it('accepts a recovery code, and no wrong code', async () => {
     const person = await signedIn(test)
     const { recoveryCodes } = await withApp(person)
