@@ -153,6 +153,8 @@ const fewest = 16
 export class LayerBuilder {
   readonly base: string
   isChanged = false
+  /** Whether something was left to the next layer, because another encoding may be around it. */
+  isDeferred = false
   hasStructure = false
   readonly #written: TextWriter
   #count = 0
