@@ -133,12 +133,7 @@ function hashOf(text: string, start: number, end: number): number {
   const length = end - start
   if (length > longestWord) return mixed(start ^ 0x5bd1e995)
   const next = text.charCodeAt(end)
-  if (
-    (next === 46 || next === 41) &&
-    length < 7 &&
-    isFirstInLine(text, start) &&
-    numeral.test(text.slice(start, end))
-  )
+  if ((next === 46 || next === 41) && length < 7 && isFirstInLine(text, start) && numeral.test(text.slice(start, end)))
     return numberHash
   let hash = length
   for (let at = start; at < end; at++) {
