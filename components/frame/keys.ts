@@ -1,6 +1,6 @@
 'use client'
 
-import { useEffect, useLayoutEffect, useRef, useSyncExternalStore } from 'react'
+import { useLayoutEffect, useRef, useSyncExternalStore } from 'react'
 
 export interface KeyAction {
   /** The `key` of a keyboard event (`j`, `Enter`, `/`), or a sequence of two (`g r`). */
@@ -92,15 +92,18 @@ function onKey(event: KeyboardEvent): void {
   } else if (all.some(({ key }) => key.startsWith(`${event.key} `))) waiting = { first: event.key, until: now + 1_500 }
 }
 
-/** Registers shortcuts while the component is mounted. They are inactive in fields and while a dialog is open. */
+/**
+ * Registers shortcuts while the component is visible. They are inactive in fields and while a dialog is open.
+ * All effects are layout effects. Passive effects run after the browser shows the page: a key pressed before that would be lost, or would act
+ * on the component that was replaced. They also remain while React hides a component that waits for its data.
+ */
 export function useKeys(actions: readonly KeyAction[]): void {
   const current = useRef(actions)
-  // A layout effect, because a passive effect could run after the next key press.
   useLayoutEffect(() => {
     current.current = actions
   })
   const signature = actions.map(({ key, label }) => `${key}\u0000${label}`).join('\u0001')
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (signature === '') return
     const own = signature.split('\u0001').map((line) => {
       const [key = '', label = ''] = line.split('\u0000')

@@ -501,12 +501,12 @@ async function eraseOwnObjects(
   return { count: rows, results: { objects: planned > 0 ? planned : rows }, tallies, mentions: [] }
 }
 
-/** How many of these files have words that were not compared with other data. */
+/** How many of these files have words that were not compared with other data. Notes of the run tell it of files that are deleted already. */
 async function comparedOf(
   { objects }: ObjectsSourcePorts,
   keys: readonly string[],
   tx: Transaction,
-  words: ErasedWords,
+  { words, run }: { words: ErasedWords; run: string },
 ): Promise<NonNullable<Erased['tallies']>> {
   const files = keys.length === 0 ? [] : await filesWithoutText(tx, { keys: [...keys] })
   if (files.length === 0) return {}
@@ -515,6 +515,15 @@ async function comparedOf(
     files.map(({ file }) => file),
     words,
   )
+  const noteOf = (key: string, found: 'binary' | 'short') => labelOf(labelOf(key), Buffer.from(found))
+  if (run !== '')
+    for (const what of ['binary', 'short'] as const)
+      for (const key of found.settled[what])
+        await objects.put(notePrefix(run) + noteOf(key, what), nothing(), { mediaType: 'text/plain' })
+  const notes = found.missing.length > 0 ? await notesOfRun(objects, run) : new Set<string>()
+  for (const key of found.missing)
+    if (notes.has(noteOf(key, 'binary'))) found.noText.push(key)
+    else if (!notes.has(noteOf(key, 'short'))) found.unread.push(key)
   const labels = (some: readonly string[]) => tallyOf(some.slice(0, maxUnsearched).map((key) => labelOf(key)))
   return { filesNoText: labels(found.noText), filesUnread: labels(found.unread) }
 }
@@ -578,7 +587,8 @@ async function eraseObjects(
   const keys = keysAmong(items)
   // Rows, their prefixes or their own reports name these keys. What words found is read again.
   const own = keysAmong(items.filter((item) => !isWordsItem(item))).filter(isOurObject)
-  const compared = await comparedOf(ports, own, tx, options?.words ?? new Fingerprints())
+  const run = options && !options.key.includes(':late:') ? (options.key.split(':')[0] ?? '') : ''
+  const compared = await comparedOf(ports, own, tx, { words: options?.words ?? new Fingerprints(), run })
   if (own.length === items.length) return eraseOwnObjects(ports, items, compared)
   const gathered = await gatherObjectTerms(sources, scope, tx, now, 0)
   const isOwn = new Set(own)
@@ -603,7 +613,6 @@ async function eraseObjects(
       isUncompared = true
     },
   })
-  const run = options && !options.key.includes(':late:') ? (options.key.split(':')[0] ?? '') : ''
   const notes = others.length > 0 || isWide ? await notesOfRun(objects, run) : new Set<string>()
   const retainedBefore = new Set<string>()
   const space = await objectKeySpace(ports, tx, gathered.projects, [...wanted.recorded, ...recorded])

@@ -26,14 +26,26 @@ const compare = (words: Fingerprints, all: readonly ReturnType<typeof stored>[])
 it('counts a file whose words are not among those of the run, also if a message says the same as its beginning', async () => {
   const words = new Fingerprints()
   words.add(sentence)
-  expect(await compare(words, [stored('long')])).toEqual({ noText: [], unread: ['long'] })
+  expect(await compare(words, [stored('long')])).toMatchObject({ noText: [], unread: ['long'] })
   words.addFile('long', [String(files.long)])
-  expect(await compare(words, [stored('long')])).toEqual({ noText: [], unread: [] })
+  expect(await compare(words, [stored('long')])).toMatchObject({ noText: [], unread: [], missing: [] })
 })
 
 it('counts a binary file as one without text, and no file without a run', async () => {
   const all = [stored('short'), stored('binary', 'application/octet-stream'), stored('a.pdf', 'application/pdf')]
-  expect(await compare(new Fingerprints(), all)).toEqual({ noText: ['binary', 'a.pdf'], unread: [] })
+  expect(await compare(new Fingerprints(), all)).toEqual({
+    noText: ['binary', 'a.pdf'],
+    unread: [],
+    settled: { binary: ['binary'], short: ['short'] },
+    missing: [],
+  })
+})
+
+it('tells a file that the store does not have from one that it does not give', async () => {
+  const gone = async () => undefined
+  expect(
+    await filesNotCompared(gone, [stored('short'), stored('a.pdf', 'application/pdf')], new Fingerprints()),
+  ).toEqual({ noText: ['a.pdf'], unread: [], settled: { binary: [], short: [] }, missing: ['short'] })
 })
 
 /** A store that does not give one file. */
@@ -52,7 +64,7 @@ const three = [stored('short'), stored('refused', 'text/plain', 5), stored('bina
 
 it('counts a file that the store refuses to give, and reads the others', async () => {
   const store = refusing('access_denied')
-  expect(await filesNotCompared(store.read, three, new Fingerprints())).toEqual({
+  expect(await filesNotCompared(store.read, three, new Fingerprints())).toMatchObject({
     noText: ['binary'],
     unread: ['refused'],
   })
@@ -60,7 +72,7 @@ it('counts a file that the store refuses to give, and reads the others', async (
 
 it('asks a store that does not answer only once, and counts all further files', async () => {
   const store = refusing()
-  expect(await filesNotCompared(store.read, three, new Fingerprints())).toEqual({
+  expect(await filesNotCompared(store.read, three, new Fingerprints())).toMatchObject({
     noText: [],
     unread: ['refused', 'binary'],
   })
@@ -76,7 +88,7 @@ it('asks a store that does not answer only once for all sources of a plan', asyn
 
 it('counts what is too large, and reads no more than the plan', async () => {
   const large = stored('large', 'text/plain', 3 * 1024 * 1024)
-  expect(await compare(new Fingerprints(), [large])).toEqual({ noText: [], unread: ['large'] })
+  expect(await compare(new Fingerprints(), [large])).toMatchObject({ noText: [], unread: ['large'] })
 })
 
 it('knows which runs only files have, also after storing and merging', () => {

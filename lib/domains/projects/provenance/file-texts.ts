@@ -27,17 +27,29 @@ const isComparable = ({ mediaType, bytes }: Omit<StoredFile, 'key'>): boolean =>
   bytes <= maxFile && mayBeTextFile(mediaType)
 const hasRun = (text: string): boolean => tokenize(text).reduce((sum, { weight }) => sum + weight, 0) >= runWeight
 
+/** Files of an erasure, by the result of comparing their words. All are keys. */
+interface ComparedFiles {
+  /** Without text. */
+  noText: string[]
+  /** Whose words were not compared. */
+  unread: string[]
+  /** Read now, and not among the words of the run: without text, or too short to be recognized. */
+  settled: { binary: string[]; short: string[] }
+  /** The store does not have them. An attempt that stopped may have deleted them. */
+  missing: string[]
+}
+
 /**
- * Of these files, those whose words an erasure does not compare, by their keys: no text, not among the words of the run, or unknown. Files
- * that the plan did not read are read now, to tell short and binary ones from the others. No file is needed: if the store does not answer,
- * all others count as not compared.
+ * Of these files, those whose words an erasure does not compare: no text, not among the words of the run, or unknown. Files that the plan
+ * did not read are read now, to tell short and binary ones from the others. No file is needed: if the store does not answer, all others
+ * count as not compared.
  */
 export async function filesNotCompared(
   read: ReadObject,
   files: readonly StoredFile[],
   words: Pick<ErasedWords, 'hasFile'>,
-): Promise<{ noText: string[]; unread: string[] }> {
-  const found: { noText: string[]; unread: string[] } = { noText: [], unread: [] }
+): Promise<ComparedFiles> {
+  const found: ComparedFiles = { noText: [], unread: [], settled: { binary: [], short: [] }, missing: [] }
   const textOf = fileTexts(read)
   let left = maxTogether
   let isAway = false
@@ -51,8 +63,12 @@ export async function filesNotCompared(
     if (isRead) left -= file.bytes
     const text: FileText = isRead ? await textOf(file) : 'unread'
     isAway ||= text === 'failed'
-    if (text === 'binary') found.noText.push(file.key)
-    else if (typeof text === 'string' || hasRun(text.text)) found.unread.push(file.key)
+    if (text === 'missing') found.missing.push(file.key)
+    else if (text === 'binary') {
+      found.noText.push(file.key)
+      found.settled.binary.push(file.key)
+    } else if (typeof text === 'string' || hasRun(text.text)) found.unread.push(file.key)
+    else found.settled.short.push(file.key)
   }
   return found
 }
