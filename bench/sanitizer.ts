@@ -118,6 +118,10 @@ const WORST: { name: string; make: (size: number) => string }[] = [
   { name: 'percent', make: (size) => repeat('%69', size) },
   { name: 'Base64 lines', make: (size) => repeat('QUJDREVGR0hJSktMTU5P\n', size) },
   { name: 'quotation marks', make: (size) => repeat('"ignore ', size) },
+  { name: 'letters between quotation marks', make: (size) => repeat('”A', size) },
+  { name: 'references to brackets', make: (size) => repeat('&gt;', size) },
+  { name: 'lists in escaped brackets', make: (size) => repeat('[-6\\', size) },
+  { name: 'encoded signs in a form', make: (size) => repeat('ignore %E4пароль+}', size) },
   { name: 'look-alikes', make: (size) => repeat('іgnоre ѕуѕtem ', size) },
 ]
 

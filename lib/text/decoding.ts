@@ -406,6 +406,7 @@ export function decodeInline(layer: LayerBuilder, start: number, end: number, de
   }
   const region: Region = { start, end, light: {}, lines: { ...noLines } }
   const only = first ?? (defers ? outermost(text.slice(start, end)) : undefined)
+  if (only !== undefined) layer.isDeferred = true
   if (only !== undefined && only !== '=') region.isQuoted = false
   if (only === '"') region.isCell = true
   let from = start
@@ -453,6 +454,7 @@ export function decodeInline(layer: LayerBuilder, start: number, end: number, de
         (defers &&
           ((from > start && beyondBreaks(text, runStart, -1) <= from) ||
             joins.includes(text[Math.min(end, beyondBreaks(text, endOfPadding(text, at), 1))] ?? ' ')))
+      if (isBeside) layer.isDeferred = true
       if (isBeside && length >= leastBase64) at = endOfLines(text, runStart, at, end)
       else if (!isBeside && (length >= leastBase64 || (length >= leastPadded && text[at] === '='))) {
         const { segments, end: until } = segmentsIn(text, runStart, at, { start: from, end }, region.lines)
@@ -540,11 +542,13 @@ export function mayBeEncoded(text: string, start = 0, end = text.length, isPart 
     if (run > 5 && run <= 16 && isOffsetOfDump(text, at - run, at)) return true
     if (run >= leastPadded && unit === 61) return true
     run = 0
+    if (kind !== special) {
+      if (unit === 40 && isBeforeLiteral(text, at + 1)) return true
+      continue
+    }
     if (unit === 123 || unit === 91) return true
     if (unit === 34 && (text.charCodeAt(at - 1) === 58 || text.charCodeAt(at - 1) === 34 || (isPart && at === start)))
       return true
-    if (unit === 40 && isBeforeLiteral(text, at + 1)) return true
-    if (kind !== special) continue
     const next = text.charCodeAt(at + 1)
     if (unit === 39) {
       if (next === 39 || next === 92 || next === 34) return true

@@ -237,14 +237,14 @@ function decodedOnce(text: string): Level | undefined {
   for (const defers of [true, false]) {
     const builder = new LayerBuilder(base)
     decodeInline(builder, 0, base.length, defers)
-    if (!builder.isChanged) continue
-    const layer = builder.build()
-    if (layer.text !== base)
+    const layer = builder.isChanged ? builder.build() : undefined
+    if (layer !== undefined && layer.text !== base)
       return {
         text: show(layer.text),
         back: (span) => spanBelow(layer, span),
         isCoded: (offset) => isCodedAt(layer, offset),
       }
+    if (!builder.isDeferred) break
   }
   return undefined
 }

@@ -69,17 +69,22 @@ export interface Layer {
   readonly coders: ReadonlyMap<number, Encoder>
 }
 
-const grown = <T extends Uint8Array | Uint16Array | Int32Array>(from: T, to: T): T => {
+const grown = <T extends Uint8Array | Int32Array>(from: T, to: T): T => {
   to.set(from)
   return to
 }
-const [noKinds, noUnits, noOffsets] = [new Uint8Array(), new Uint16Array(), new Int32Array()]
-/** A text that is written from left to right. A list of a million short strings would cost more than the text. */
+const [noKinds, noUnits, noOffsets] = [new Uint8Array(), Buffer.alloc(0), new Int32Array()]
+/** Shorter parts are written sign by sign: a call for each would take longer. */
+const leastAtOnce = 48
+/**
+ * A text that is written from left to right. A list of a million short strings would cost more than the text. Signs have one byte, until one
+ * needs two.
+ */
 class TextWriter {
   length = 0
   readonly #expected: number
   /** Allocated by the first part: most readings of a text remove nothing from it. */
-  #units = noUnits
+  #bytes = noUnits
   #isWide = false
   constructor(expected: number) {
     this.#expected = Math.max(16, expected)
@@ -88,22 +93,56 @@ class TextWriter {
   write(text: string, start: number, end: number): void {
     if (end <= start) return
     const length = this.length + end - start
-    if (length > this.#units.length)
-      this.#units = grown(this.#units, new Uint16Array(Math.max(length, this.#expected, this.#units.length * 2)))
-    const units = this.#units
-    let [to, all] = [this.length, 0]
-    for (let at = start; at < end; at++) {
-      const unit = text.charCodeAt(at)
-      all |= unit
-      units[to++] = unit
-    }
-    this.#isWide ||= all > 0xff
+    this.#reserve(length)
+    if (!this.#isWide && !this.#writeNarrow(text, start, end)) this.#widen(length)
+    if (this.#isWide) this.#writeWide(text, start, end)
     this.length = length
   }
+  #reserve(length: number): void {
+    const width = this.#isWide ? 2 : 1
+    if (length * width <= this.#bytes.length) return
+    const size = Math.max(length, this.#expected, (this.#bytes.length / width) * 2)
+    const bytes = Buffer.allocUnsafeSlow(size * width)
+    bytes.set(this.#bytes.subarray(0, this.length * width))
+    this.#bytes = bytes
+  }
+  /** Writes signs of one byte; returns false if one needs two. */
+  #writeNarrow(text: string, start: number, end: number): boolean {
+    const bytes = this.#bytes
+    let [to, all] = [this.length, 0]
+    for (let at = start; at < end; at++) {
+      const sign = text.charCodeAt(at)
+      all |= sign
+      bytes[to++] = sign
+    }
+    return all <= 0xff
+  }
+  #writeWide(text: string, start: number, end: number): void {
+    const bytes = this.#bytes
+    let to = this.length * 2
+    if (end - start >= leastAtOnce) {
+      bytes.write(text.slice(start, end), to, 'utf16le')
+      return
+    }
+    for (let at = start; at < end; at++) {
+      const sign = text.charCodeAt(at)
+      bytes[to++] = sign & 0xff
+      bytes[to++] = sign >>> 8
+    }
+  }
+  #widen(least: number): void {
+    const wide = Buffer.allocUnsafeSlow(Math.max(least, this.#bytes.length) * 2)
+    for (let at = 0; at < this.length; at++) {
+      wide[at * 2] = this.#bytes[at] ?? 0
+      wide[at * 2 + 1] = 0
+    }
+    this.#bytes = wide
+    this.#isWide = true
+  }
   toString(): string {
-    const units = this.#units.subarray(0, this.length)
-    if (!this.#isWide) return Buffer.from(units).toString('latin1')
-    return Buffer.from(units.buffer, 0, this.length * 2).toString('utf16le')
+    return this.#isWide
+      ? this.#bytes.toString('utf16le', 0, this.length * 2)
+      : this.#bytes.toString('latin1', 0, this.length)
   }
 }
 
@@ -114,6 +153,8 @@ const fewest = 16
 export class LayerBuilder {
   readonly base: string
   isChanged = false
+  /** Whether something was left to the next layer, because another encoding may be around it. */
+  isDeferred = false
   hasStructure = false
   readonly #written: TextWriter
   #count = 0
@@ -129,13 +170,21 @@ export class LayerBuilder {
   #flowEnd: number | undefined
   #borders = noOffsets
   #borderCount = 0
+  /** The part of the base at the end of the text that is not yet written: a layer that changes nothing writes nothing. */
+  #pending = 0
+  #pendingEnd = 0
 
   constructor(base: string) {
     this.base = base
     this.#written = new TextWriter(base.length)
   }
 
+  #writePending(): void {
+    this.#written.write(this.base, this.#pending, this.#pendingEnd)
+    this.#pending = this.#pendingEnd
+  }
   #push(kind: PieceKind, start: number, end: number): void {
+    this.#writePending()
     const at = this.#count
     if (at === this.#kinds.length) {
       const size = Math.max(fewest, at * 2)
@@ -156,18 +205,19 @@ export class LayerBuilder {
   }
   #pushCopy(kind: PieceKind, start: number, end: number): void {
     this.#push(kind, start, end)
-    this.#written.write(this.base, start, Math.min(end, this.base.length))
+    this.#pending = Math.min(start, this.base.length)
+    this.#pendingEnd = Math.min(end, this.base.length)
   }
 
   get length(): number {
-    return this.#written.length
+    return this.#written.length + this.#pendingEnd - this.#pending
   }
   copy(start: number, end: number): void {
     if (end <= start) return
     const last = this.#count - 1
     if (last >= 0 && this.#kinds[last] === same && this.#baseEnds[last] === start) {
       this.#baseEnds[last] = end
-      this.#written.write(this.base, start, Math.min(end, this.base.length))
+      this.#pendingEnd = Math.min(end, this.base.length)
     } else this.#pushCopy(same, start, end)
   }
   unit(start: number, end: number, text: string): void {
@@ -196,9 +246,9 @@ export class LayerBuilder {
   coded(start: number, end: number, text: string, encode: Encoder): void {
     this.isChanged = true
     this.#coders.set(this.#count, encode)
-    const from = this.#written.length
+    const from = this.length
     this.#pushText(coded, start, end, text)
-    this.region(from, this.#written.length)
+    this.region(from, this.length)
   }
   /** Appends a part of the base after the text, in a line of its own. */
   tail(start: number, end: number, kind: 'same' | 'key', isReadable = false): void {
@@ -226,7 +276,7 @@ export class LayerBuilder {
 
   /** Marks the end of the text; attributes and keys of the layers below follow. */
   endFlow(): void {
-    this.#flowEnd ??= this.#written.length
+    this.#flowEnd ??= this.length
   }
 
   /** The parts between the borders of all regions. */
@@ -242,32 +292,36 @@ export class LayerBuilder {
     }
     return regions.subarray(0, count)
   }
+  #writtenText(): string {
+    this.#writePending()
+    return this.#written.toString()
+  }
   build(): Layer {
-    const flowEnd = this.#flowEnd ?? this.#written.length
+    const flowEnd = this.#flowEnd ?? this.length
     const readable: Span[] = []
     for (let at = 0; at < this.#tailCount; at += 4) {
       const [start = 0, end = 0] = [this.#tails[at], this.#tails[at + 1]]
       const kind = this.#tails[at + 2] === key ? key : same
       this.#pushText(markup, start, start, '\n')
-      const from = this.#written.length
+      const from = this.length
       this.#pushCopy(kind, start, end)
-      this.region(from, this.#written.length)
-      if (this.#tails[at + 3] === 1) readable.push({ start: from, end: this.#written.length })
+      this.region(from, this.length)
+      if (this.#tails[at + 3] === 1) readable.push({ start: from, end: this.length })
     }
     // What is written may append more.
     for (const { write, isReadable } of this.#later) {
       this.#pushText(markup, 0, 0, '\n')
-      const from = this.#written.length
+      const from = this.length
       write()
-      this.region(from, this.#written.length)
-      if (isReadable) readable.push({ start: from, end: this.#written.length })
+      this.region(from, this.length)
+      if (isReadable) readable.push({ start: from, end: this.length })
     }
-    this.region(0, this.#written.length)
+    this.region(0, this.length)
     const regions = () => this.#regions()
     let known: Int32Array | undefined
     return {
       base: this.base,
-      text: this.#written.toString(),
+      text: this.#writtenText(),
       flowEnd,
       readable,
       newFrom: 0,

@@ -1,5 +1,3 @@
-import type { Span } from './layer.ts'
-
 // What programs repeat in the lines of a text: the same beginning with other numbers, whole lines such as the head of each statement, and
 // lines twice.
 
@@ -18,27 +16,27 @@ const beforeSpace = unitsOf(':|>])}→│┃—–-#;$%=*/»•┆▏')
 const closing = unitsOf('|>]}→│┃')
 const isBlank = (unit: number): boolean => unit === 32 || unit === 9 || unit === 0xa0 || unit === 13
 const isDigit = (unit: number): boolean => unit >= 48 && unit <= 57
-const isWordUnit = (unit: number): boolean =>
+const wordUnits = Uint8Array.from({ length: 0x10000 }, (_, unit) =>
   isDigit(unit) ||
   ((unit | 32) >= 97 && (unit | 32) <= 122) ||
   unit === 95 ||
   (unit >= 0xc0 && (unit < 0x2000 || unit > 0x2bff) && (unit < 0x3000 || unit > 0x3020) && unit < 0xff00)
+    ? 1
+    : 0,
+)
+const isWordUnit = (unit: number): boolean => wordUnits[unit] === 1
 
-/** The exclusive end of a word, and whether it has a digit. A word with one may have others in the next line. */
-function endOfWord(text: string, start: number, end: number): number {
-  let at = start
-  while (at < end && isWordUnit(text.charCodeAt(at))) at++
-  return at
-}
-function hasDigit(text: string, start: number, end: number): boolean {
-  for (let at = start; at < end; at++) if (isDigit(text.charCodeAt(at))) return true
+/** Whether the word that begins at an offset has a digit. A word with one may have others in the next line. */
+function isNumberedWord(text: string, start: number, end: number): boolean {
+  for (let at = start; at < end; at++) {
+    const unit = text.charCodeAt(at)
+    if (isDigit(unit)) return true
+    if (!isWordUnit(unit)) return false
+  }
   return false
 }
-/** Whether two parts of a text have the same signs. */
-export const areEqual = (text: string, one: Span, other: Span): boolean =>
-  one.end - one.start === other.end - other.start && hasSame(text, one.start, other.start, one.end - one.start)
 /** Whether so many signs from two offsets on are the same. */
-function hasSame(text: string, one: number, other: number, length: number): boolean {
+export function areEqual(text: string, one: number, other: number, length: number): boolean {
   for (let at = 0; at < length; at++) if (text.charCodeAt(one + at) !== text.charCodeAt(other + at)) return false
   return true
 }
@@ -51,18 +49,40 @@ interface Shared {
   isWhole: boolean
 }
 /** The beginning that two lines share, apart from numbers and the width of spaces, up to a sign that ends a beginning. */
-function sharedBeginning(text: string, one: Span, other: Span): Shared {
-  const shared: Shared = { one: one.start, other: other.start, isWhole: false }
-  let [a, b, isWord] = [one.start, other.start, false]
+function readShared(shared: Shared, text: string, start: number, end: number, from: number, to: number): void {
+  shared.one = start
+  shared.other = from
+  shared.isWhole = false
+  let [a, b, isWord] = [start, from, false]
   /** The sign before; 0 after a word. */
   let last = 0
-  while (a < one.end && b < other.end && a - one.start < longestBeginning) {
+  while (a < end && b < to && a - start < longestBeginning) {
     const [unit, sameUnit] = [text.charCodeAt(a), text.charCodeAt(b)]
+    if (isWordUnit(unit) && isWordUnit(sameUnit)) {
+      let isNumbered = false
+      while (a < end && b < to) {
+        const one = text.charCodeAt(a)
+        if (one !== text.charCodeAt(b) || !isWordUnit(one)) break
+        isNumbered ||= isDigit(one)
+        a++
+        b++
+      }
+      const isLonger = a < end && isWordUnit(text.charCodeAt(a))
+      const isOtherLonger = b < to && isWordUnit(text.charCodeAt(b))
+      if (isLonger || isOtherLonger) {
+        if (!isNumbered && !(isNumberedWord(text, a, end) && isNumberedWord(text, b, to))) return
+        while (a < end && isWordUnit(text.charCodeAt(a))) a++
+        while (b < to && isWordUnit(text.charCodeAt(b))) b++
+      }
+      isWord = true
+      last = 0
+      continue
+    }
     if (isBlank(unit) && isBlank(sameUnit)) {
-      const [from, sameFrom] = [a, b]
-      while (a < one.end && isBlank(text.charCodeAt(a))) a++
-      while (b < other.end && isBlank(text.charCodeAt(b))) b++
-      const isWide = (a - from > 1 || unit === 9) && (b - sameFrom > 1 || sameUnit === 9)
+      const [first, sameFirst] = [a, b]
+      while (a < end && isBlank(text.charCodeAt(a))) a++
+      while (b < to && isBlank(text.charCodeAt(b))) b++
+      const isWide = (a - first > 1 || unit === 9) && (b - sameFirst > 1 || sameUnit === 9)
       if (isWord && (beforeSpace[last] === 1 || isWide)) {
         shared.one = a
         shared.other = b
@@ -70,17 +90,7 @@ function sharedBeginning(text: string, one: Span, other: Span): Shared {
       last = 32
       continue
     }
-    if (isWordUnit(unit) && isWordUnit(sameUnit)) {
-      const [word, same] = [endOfWord(text, a, one.end), endOfWord(text, b, other.end)]
-      const isNumbered = hasDigit(text, a, word) && hasDigit(text, b, same)
-      if (!isNumbered && (word - a !== same - b || !hasSame(text, a, b, word - a))) return shared
-      a = word
-      b = same
-      isWord = true
-      last = 0
-      continue
-    }
-    if (unit !== sameUnit) return shared
+    if (unit !== sameUnit) return
     a++
     b++
     last = unit
@@ -91,10 +101,9 @@ function sharedBeginning(text: string, one: Span, other: Span): Shared {
       shared.other = b
     }
   }
-  while (a < one.end && isBlank(text.charCodeAt(a))) a++
-  while (b < other.end && isBlank(text.charCodeAt(b))) b++
-  shared.isWhole = isWord && a === one.end && b === other.end
-  return shared
+  while (a < end && isBlank(text.charCodeAt(a))) a++
+  while (b < to && isBlank(text.charCodeAt(b))) b++
+  shared.isWhole = isWord && a === end && b === to
 }
 /** What follows a colon inside a time or an address. */
 const isInside = (unit: number): boolean => isDigit(unit) || unit === 47
@@ -135,8 +144,6 @@ interface LinesWithBeginnings {
   /** The exclusive end of what is no part of the text; the start of the line if there is no such part. */
   untils: Int32Array
 }
-const isNumberedWord = (text: string, start: number, end: number): boolean =>
-  hasDigit(text, start, endOfWord(text, start, end))
 /** Whether two lines may share a beginning: most lines of a text begin with different words. */
 function mayShare(text: string, { firsts, lasts }: LinesWithBeginnings, one: number, other: number): boolean {
   const [first, otherFirst] = [firsts[one] ?? 0, firsts[other] ?? 0]
@@ -159,7 +166,9 @@ export function linesWithBeginnings(text: string): LinesWithBeginnings {
   /** How many heads of statements are equal up to each one, and the line of the one before, counted from 1. */
   const [heads, headBefore] = [numbers(), numbers()]
   const hasClock = new Uint8Array(most)
-  const spanOf = (line: number): Span => ({ start: starts[line] ?? 0, end: ends[line] ?? 0 })
+  const common: Shared = { one: 0, other: 0, isWhole: false }
+  const readCommon = (one: number, other: number) =>
+    readShared(common, text, starts[one] ?? 0, ends[one] ?? 0, starts[other] ?? 0, ends[other] ?? 0)
   for (let start = 0; start < text.length; ) {
     const next = text.indexOf('\n', start)
     const end = next < 0 ? text.length : next
@@ -177,18 +186,19 @@ export function linesWithBeginnings(text: string): LinesWithBeginnings {
       untilNext[line] = start
       heads[line] = 1
       if (line > 0 && mayShare(text, lines, line - 1, line)) {
-        const found = sharedBeginning(text, spanOf(line - 1), spanOf(line))
-        if (found.other > start) {
+        readCommon(line - 1, line)
+        if (common.other > start) {
           shared[line] = (shared[line - 1] ?? 0) + 1
-          untils[line] = found.other
-          untilNext[line - 1] = found.one
+          untils[line] = common.other
+          untilNext[line - 1] = common.one
         }
       }
       if (last - first <= longestHead && hasTime(text, first, last)) {
         hasClock[line] = 1
         for (let head = line - 2; head >= Math.max(0, line - mostBetween); head--) {
           if (hasClock[head] !== 1 || !mayShare(text, lines, head, line)) continue
-          if (!sharedBeginning(text, spanOf(head), spanOf(line)).isWhole) continue
+          readCommon(head, line)
+          if (!common.isWhole) continue
           heads[line] = (heads[head] ?? 0) + 1
           headBefore[line] = head + 1
           break

@@ -384,7 +384,7 @@ function textOfUuencode(text: string, start: number, end: number): Examined {
       return found ? { ...found, start } : { end: at + 3 }
     }
     // Programs leave out spaces at the end of a line.
-    if (length > bytesInLine || line.length > Math.ceil(length / 3) * 4 + 2) return before
+    if (length < 0 || length > bytesInLine || line.length > Math.ceil(length / 3) * 4 + 2) return before
     const units = line.slice(1).padEnd(Math.ceil(length / 3) * 4)
     const count = bytes.length
     for (let from = 0; bytes.length < count + length; from += 4) {

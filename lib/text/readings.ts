@@ -75,7 +75,8 @@ const mayHaveLabels =
   /^[^\n:：]{0,60}[:：][^\n]*\n[^\n:：]{0,60}[:：]|^<[^<>\n]{1,40}> [^\n]*\n<|\d\d:\d\d[^\n]*\n[^\n]*\d\d:\d\d/m
 /** A conversation without the labels of its lines, so that consecutive statements are adjacent. */
 function withoutLabels(base: string, flowEnd: number): Layer | undefined {
-  if (!base.includes('\n') || !mayHaveLabels.test(base)) return undefined
+  if (!base.includes('\n') || !(base.includes(':') || base.includes('：') || base.includes('\n<'))) return undefined
+  if (!mayHaveLabels.test(base)) return undefined
   return without(base, flowEnd, lineLabel, (builder, start, end) => builder.label(start, end))
 }
 
@@ -162,53 +163,71 @@ function endOfPrefix(text: string, start: number, end: number, number: number): 
   }
   return at
 }
-interface ReadLine extends Span {
-  /** The exclusive end of its prefix. */
-  until: number
-  isPrefixed: boolean
-  /** Whether it says the same as the line before. */
-  isDoubled: boolean
+/** The lines of a text that contain something, by line. */
+interface ReadLines {
+  count: number
+  starts: Int32Array
+  ends: Int32Array
+  /** The exclusive end of the prefix of each. */
+  untils: Int32Array
+  isPrefixed: Uint8Array
+  /** Whether a line says the same as the line before. */
+  isDoubled: Uint8Array
 }
+/** The text whose lines were read last. Two readings follow each other, and the first of them often changes nothing. */
+let latest: { base: string; lines: ReadLines } | undefined
 /** The lines of a text, with their prefixes. Subtitles of spoken words show each line again above the next one. */
-function* linesOf(base: string): Generator<ReadLine> {
+function linesOf(base: string): ReadLines {
+  if (latest?.base !== base) latest = { base, lines: readLines(base) }
+  return latest.lines
+}
+function readLines(base: string): ReadLines {
   const mayHave = mayHavePrefixes.test(base)
-  let [number, former] = [-1, { start: 0, end: 0 }]
-  const lines = linesWithBeginnings(base)
-  for (let line = 0; line < lines.count; line++) {
-    const [start = 0, end = 0] = [lines.starts[line], lines.ends[line]]
-    const [first = 0, last = 0] = [lines.firsts[line], lines.lasts[line]]
-    let until = lines.untils[line] ?? 0
+  let [number, former, formerEnd] = [-1, 0, 0]
+  const { count, starts, ends, firsts, lasts, untils } = linesWithBeginnings(base)
+  const [isPrefixed, isDoubled] = [new Uint8Array(count), new Uint8Array(count)]
+  for (let line = 0; line < count; line++) {
+    const [start = 0, end = 0] = [starts[line], ends[line]]
+    const [first = 0, last = 0] = [firsts[line], lasts[line]]
+    let until = untils[line] ?? 0
     if (mayHave) {
       const own = numberAt(base, start)
       until = Math.max(until, endOfPrefix(base, start, end, number))
+      untils[line] = until
       if (own >= 0) number = own
     }
-    const isPrefixed = until > start && hasPrefix.test(base.slice(start, until))
-    const rest = { start: isPrefixed ? Math.max(until, first) : first, end: last }
-    const isDoubled = rest.end - rest.start >= shortestDoubled && areEqual(base, rest, former)
-    yield { start, end, until, isPrefixed, isDoubled }
-    if (rest.end > rest.start) former = rest
+    let from = first
+    if (until > start && hasPrefix.test(base.slice(start, until))) {
+      isPrefixed[line] = 1
+      from = Math.max(until, first)
+    }
+    if (last - from >= shortestDoubled && last - from === formerEnd - former)
+      isDoubled[line] = areEqual(base, from, former, last - from) ? 1 : 0
+    if (last > from) [former, formerEnd] = [from, last]
   }
+  return { count, starts, ends, untils, isPrefixed, isDoubled }
 }
 /** A text without the prefixes of its lines, if several lines near each other have one that contains a word. */
 function withoutPrefixes(base: string, flowEnd: number): Layer | undefined {
   if (!base.includes('\n')) return undefined
   const builder = new ReadingBuilder(base, flowEnd)
+  const { count, starts, untils, isPrefixed, isDoubled } = linesOf(base)
   let [plainLines, prefixed] = [0, 0]
-  let found: Span[] = []
+  let found: number[] = []
   const flush = () => {
     if (prefixed >= leastPrefixed)
-      for (const { start, end } of found) {
-        builder.copyTo(start, end)
-        builder.label(start, end)
+      for (const line of found) {
+        const [start = 0, until = 0] = [starts[line], untils[line]]
+        builder.copyTo(start, until)
+        builder.label(start, until)
       }
-    found = []
+    if (found.length > 0) found = []
     prefixed = 0
   }
-  for (const { start, until, isPrefixed, isDoubled } of linesOf(base)) {
-    if (isPrefixed) found.push({ start, end: until })
-    if (isPrefixed && !isDoubled) prefixed++
-    if (isPrefixed || isDoubled) plainLines = 0
+  for (let line = 0; line < count; line++) {
+    if (isPrefixed[line] === 1) found.push(line)
+    if (isPrefixed[line] === 1 && isDoubled[line] === 0) prefixed++
+    if (isPrefixed[line] === 1 || isDoubled[line] === 1) plainLines = 0
     else if (++plainLines > mostPlain) flush()
   }
   flush()
@@ -238,8 +257,10 @@ function mayBeDoubled(text: string): boolean {
 function withoutDoubledLines(base: string, flowEnd: number): Layer | undefined {
   if (!base.includes('\n') || !mayBeDoubled(base)) return undefined
   const builder = new ReadingBuilder(base, flowEnd)
-  for (const { start, end, isDoubled } of linesOf(base))
-    if (isDoubled) {
+  const { count, starts, ends, isDoubled } = linesOf(base)
+  for (let line = 0; line < count; line++)
+    if (isDoubled[line] === 1) {
+      const [start = 0, end = 0] = [starts[line], ends[line]]
       builder.copyTo(start, end)
       builder.label(start, end)
     }

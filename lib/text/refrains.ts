@@ -99,6 +99,7 @@ class Words {
 }
 function endOfWord(text: string, start: number, to: number): number {
   let [end, former] = [start + 1, classAt(text, start)]
+  if (former === ascii) while (end < to && classes[text.charCodeAt(end)] === ascii) end++
   for (; end < to; end++) {
     const unit = text.charCodeAt(end)
     const next = classes[unit] ?? ofSentence
@@ -131,13 +132,8 @@ function hasDigit(text: string, start: number, end: number): boolean {
 function hashOf(text: string, start: number, end: number): number {
   const length = end - start
   if (length > longestWord) return mixed(start ^ 0x5bd1e995)
-  const next = text[end]
-  if (
-    (next === '.' || next === ')') &&
-    length < 7 &&
-    isFirstInLine(text, start) &&
-    numeral.test(text.slice(start, end))
-  )
+  const next = text.charCodeAt(end)
+  if ((next === 46 || next === 41) && length < 7 && isFirstInLine(text, start) && numeral.test(text.slice(start, end)))
     return numberHash
   let hash = length
   for (let at = start; at < end; at++) {
@@ -217,7 +213,8 @@ class HashTable {
   }
 }
 /** The tables are used by one call at a time, which clears them first. */
-const [chainsOf, countsOfPairs, countsBesideSigns] = [new HashTable(), new HashTable(), new HashTable()]
+const [chainsOf, countsOfPairs] = [new HashTable(), new HashTable()]
+const [countsBesideSigns, countsOfBlocks] = [new HashTable(), new HashTable()]
 /** The parts of a text in which a word beside a sign is repeated at short distances. In order, without overlaps. */
 function repetitionsIn(text: string): Span[] {
   chainsOf.clear()
@@ -320,16 +317,27 @@ function repeatedWords({ hashes, flags, count }: Words): Uint8Array {
   const [besideSigns, pairs] = [countsBesideSigns, countsOfPairs]
   besideSigns.clear()
   pairs.clear()
-  let most = 0
+  /** The number of each pair in the order of their first occurrences, and how often each occurs. */
+  const [pairIds, pairCounts] = [new Int32Array(count), new Int32Array(count + 1)]
+  let [most, pairCount] = [0, 0]
   const has = (at: number, flag: number) => ((flags[at] ?? 0) & flag) !== 0
   for (let at = 0; at < count; at++) {
-    if (at > 0) pairs.increment(pairOf(hashes, at))
+    if (at > 0) {
+      const place = pairs.placeOf(pairOf(hashes, at))
+      let id = pairs.valueAt(place)
+      if (id === 0) {
+        id = ++pairCount
+        pairs.setAt(place, id)
+      }
+      pairIds[at] = id
+      pairCounts[id] = (pairCounts[id] ?? 0) + 1
+    }
     if (has(at, besideSign) && (at === 0 || hashes[at] !== hashes[at - 1]))
       most = Math.max(most, besideSigns.increment(hashes[at] ?? 0))
   }
   const least = Math.max(leastRepeated, Math.ceil(most * leastShare))
   const isNumber = (at: number) => hashes[at] === numberHash
-  const isPair = (at: number) => pairs.get(pairOf(hashes, at)) >= least
+  const isPair = (at: number) => (pairCounts[pairIds[at] ?? 0] ?? 0) >= least
   const marked = new Uint8Array(count)
   for (let at = 0; at < count; at++) {
     const isFrequent = besideSigns.get(hashes[at] ?? 0) >= least
@@ -352,33 +360,38 @@ function repeatedWords({ hashes, flags, count }: Words): Uint8Array {
  * the format, or is one: `call("and") >> and.txt`. Only the words that usually separate two items remain marked.
  */
 function releaseWordsOfItems(hashes: Int32Array, marked: Uint8Array): void {
-  const blocks: { from: number; length: number; hash: number }[] = []
-  const counts = new Map<number, number>()
+  // The first word of each block, and the exclusive end of the last one.
+  const [froms, ends, ofBlocks]: [number[], number[], number[]] = [[], [], []]
+  const counts = countsOfBlocks
+  counts.clear()
   for (let at = 0; at < marked.length; at++) {
     if (marked[at] === 0) continue
-    const from = at
+    froms.push(at)
     let hash = 0
     for (; at < marked.length && marked[at] !== 0; at++) hash = mixed(Math.imul(hash, 31) ^ (hashes[at] ?? 0))
-    blocks.push({ from, length: at - from, hash })
-    counts.set(hash, (counts.get(hash) ?? 0) + 1)
+    ends.push(at)
+    ofBlocks.push(hash)
+    counts.increment(hash)
   }
   // The first and the last block separate nothing, and are shorter.
-  const least = Math.max(leastRepeated, (blocks.length - 2) * leastShare)
-  const usual = blocks.find(({ hash }) => (counts.get(hash) ?? 0) >= least)
-  if (usual === undefined || usual.length < 2) return
+  const least = Math.max(leastRepeated, (froms.length - 2) * leastShare)
+  const usual = ofBlocks.findIndex((hash) => counts.get(hash) >= least)
+  const first = froms[usual] ?? 0
+  const usualLength = (ends[usual] ?? 0) - first
+  if (usualLength < 2) return
   const isUsual = (at: number): boolean => {
-    for (let word = 0; word < usual.length; word++) if (hashes[at + word] !== hashes[usual.from + word]) return false
+    for (let word = 0; word < usualLength; word++) if (hashes[at + word] !== hashes[first + word]) return false
     return true
   }
-  for (const { from, length } of blocks) {
-    if (length <= usual.length) continue
-    const end = from + length
+  for (let block = 0; block < froms.length; block++) {
+    const [from = 0, end = 0] = [froms[block], ends[block]]
+    if (end - from <= usualLength) continue
     const released: number[] = []
     for (let at = from; at < end; )
-      if (at + usual.length <= end && isUsual(at)) at += usual.length
+      if (at + usualLength <= end && isUsual(at)) at += usualLength
       else released.push(at++)
     // A block without the usual words remains as it is.
-    if (released.length <= length - usual.length) for (const at of released) marked[at] = 0
+    if (released.length <= end - from - usualLength) for (const at of released) marked[at] = 0
   }
 }
 

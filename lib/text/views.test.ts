@@ -18,6 +18,13 @@ it.each([
   expect(viewsOf(text).layers.map((layer) => layer.text)).toContain(decoded)
 })
 
+it.each(['begin 644 a\na\n', 'begin 644 a\n{}\r\n`\nend\n', 'begin 644 a\n\u00e9\nI have a fever\n'])(
+  'viewsOf returns the views of lines that are no uuencode: %j',
+  (text) => {
+    expect(viewsOf(text).isIncomplete).toBe(false)
+  },
+)
+
 // Four times the text takes four times the work if it is linear, and sixteen times if it is quadratic.
 it.each(worstTexts)(
   'viewsOf takes linear time for $name',

@@ -58,7 +58,7 @@ function readValues<T extends Span>(
 }
 const rtf: Format = (builder, start, end, defers) => {
   const { base } = builder
-  if (!hasRtf(base, start, end) || !mayBegin(base, start, end, defers)) return undefined
+  if (!hasRtf(base, start, end) || !mayBegin(builder, start, end, defers)) return undefined
   const documents = rtfIn(base, start, end)
   if (documents.length === 0) return undefined
   const from = readValues(builder, { start, end, defers }, documents, (one) => decodeRtf(builder, one.start, one.end))
@@ -67,7 +67,11 @@ const rtf: Format = (builder, start, end, defers) => {
 }
 const json: Format = (builder, start, end, defers) => {
   if (!hasOpening(builder.base, start, end)) return undefined
-  const values = jsonValuesIn(builder.base, start, end, (text, isForeign) => defers && (isForeign || isCovered(text)))
+  const values = jsonValuesIn(builder.base, start, end, (text, isForeign) => {
+    if (!defers || !(isForeign || isCovered(text))) return false
+    builder.isDeferred = true
+    return true
+  })
   if (values?.length === 0) return undefined
   const columns = new StringColumns()
   const isItem = values !== undefined && values.length > 1
@@ -80,7 +84,7 @@ const json: Format = (builder, start, end, defers) => {
 }
 const literals: Format = (builder, start, end, defers) => {
   const { base } = builder
-  if (!hasOpening(base, start, end) || !hasLiteral(base, start, end) || !mayBegin(base, start, end, defers))
+  if (!hasOpening(base, start, end) || !hasLiteral(base, start, end) || !mayBegin(builder, start, end, defers))
     return undefined
   const values = literalsIn(base, start, end).filter((one) => !isOpeningOfBoard(base, one))
   if (values.length === 0) return undefined
@@ -130,9 +134,11 @@ const isCovered = (text: string): boolean => {
   return first === '=' || first === '"' || first === '\0' || first === '\u001b'
 }
 /** Whether a format that contains the text can be removed already: another encoding may be around it. */
-const mayBegin = (text: string, start: number, end: number, defers: boolean): boolean => {
-  const first = defers ? outermost(text.slice(start, end)) : undefined
-  return first === undefined || first === '\\'
+const mayBegin = (builder: LayerBuilder, start: number, end: number, defers: boolean): boolean => {
+  const first = defers ? outermost(builder.base.slice(start, end)) : undefined
+  if (first === undefined || first === '\\') return true
+  builder.isDeferred = true
+  return false
 }
 /** An escape sequence outside strings: an encoding is around the literals. */
 const outerEscape = /\\(?:[nr]|u[0-9a-fA-F]{4}|[ux]\{|x[0-9a-fA-F]{2}|[0-3][0-7]{2})/
@@ -168,7 +174,7 @@ function decodeLayer(base: string, regions: ArrayLike<number>, flowEnd: number, 
     if (regions.length > 2) builder.region(from, builder.length)
   }
   if (builder.isChanged) return builder.build()
-  return defers ? decodeLayer(base, regions, flowEnd, false) : undefined
+  return defers && builder.isDeferred ? decodeLayer(base, regions, flowEnd, false) : undefined
 }
 
 let latest: TextViews = { text: '', layers: [], isIncomplete: false }

@@ -4,6 +4,8 @@
 export type WordColumn = readonly number[]
 
 const delimiters = [9, 44, 59, 124, 32]
+/** The place of each of them in the list; -1 for other signs. */
+const indexOf = Int8Array.from({ length: 128 }, (_, unit) => delimiters.indexOf(unit))
 /** Fewer words are no run. */
 const leastRows = 6
 /** Lines of code often have one space. */
@@ -29,15 +31,8 @@ function isWordIn(text: string, start: number, end: number): boolean {
   return hasLetter
 }
 
-/** The trimmed cell between two delimiters, without its quotation marks. */
-function cellOf(text: string, start: number, end: number): [start: number, end: number] {
-  let [from, to] = [start, end]
-  const isEdge = (unit: number): boolean => unit <= 32 || unit === 34 || unit === 39
-  while (from < to && isEdge(text.charCodeAt(from))) from++
-  while (to > from && isEdge(text.charCodeAt(to - 1))) to--
-  return [from, to]
-}
-/** The columns of words in rows that have the same number of cells. */
+const isEdge = (unit: number): boolean => unit <= 32 || unit === 34 || unit === 39
+/** The columns of words in rows that have the same number of cells. A cell is trimmed, and has no quotation marks. */
 function columnsOf(text: string, rows: readonly number[], delimiter: number, cells: number): WordColumn[] {
   const columns: number[][] = Array.from({ length: cells }, () => [])
   for (let row = 0; row < rows.length; row += 2) {
@@ -45,8 +40,10 @@ function columnsOf(text: string, rows: readonly number[], delimiter: number, cel
     let [from, cell] = [start, 0]
     for (let at = start; at <= end; at++) {
       if (at < end && text.charCodeAt(at) !== delimiter) continue
-      const [first, last] = cellOf(text, from, at)
-      columns[cell]?.push(first, last)
+      let to = at
+      while (from < to && isEdge(text.charCodeAt(from))) from++
+      while (to > from && isEdge(text.charCodeAt(to - 1))) to--
+      columns[cell]?.push(from, to)
       from = at + 1
       cell++
     }
@@ -76,23 +73,24 @@ export function wordColumnsIn(text: string): WordColumn[] {
     if (group.rows.length > 0) group.rows = []
     group.count = 0
   }
-  const counts = new Uint16Array(128)
+  const counts = new Uint16Array(delimiters.length)
   for (let start = 0; start < text.length; ) {
     const next = text.indexOf('\n', start)
     const end = next < 0 ? text.length : next
     const isRow = end - start <= longestRow && end > start
     if (isRow) {
-      for (let at = 0; at < delimiters.length; at++) counts[delimiters[at] ?? 0] = 0
+      counts.fill(0)
       for (let at = start; at < end; at++) {
         const unit = text.charCodeAt(at)
-        if (unit < 128) counts[unit] = (counts[unit] ?? 0) + 1
+        const index = unit < 128 ? (indexOf[unit] ?? -1) : -1
+        if (index >= 0) counts[index] = (counts[index] ?? 0) + 1
       }
     }
     for (let at = 0; at < groups.length; at++) {
       const group = groups[at]
       if (!group) continue
       const { delimiter } = group
-      const count = isRow ? (counts[delimiter] ?? 0) : 0
+      const count = isRow ? (counts[at] ?? 0) : 0
       if (count === 0 && group.rows.length === 0) continue
       if (count !== group.count) close(group)
       if (count === 0 || count >= mostCells) continue

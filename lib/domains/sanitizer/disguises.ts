@@ -95,14 +95,28 @@ function joinedRun(text: string, start: number, end: number, separator: string):
   return { start, end, text: parts.join(' '), isName: isName && !isSentence }
 }
 
+const letterWithMarks = /\p{L}\p{M}*/gu
 /** Words whose letters are separated: the first separator is between letters, longer ones are between words. */
 function spelledRun(text: string, start: number, end: number): Assembled {
-  const parts = text.slice(start, end).split(/(\p{L}\p{M}*)/u)
-  const between = parts[2] ?? ''
-  let words = ''
-  for (const [at, part] of parts.entries())
-    if (at % 2 === 1) words += part
-    else if (part !== '' && part !== between) words += ' '
+  const run = text.slice(start, end)
+  let [words, last, count] = ['', 0, 0]
+  /** What is between the first letter and the second one. */
+  let [from, width] = [0, 0]
+  letterWithMarks.lastIndex = 0
+  for (let found = letterWithMarks.exec(run); ; found = letterWithMarks.exec(run)) {
+    const at = found?.index ?? run.length
+    if (count === 0) {
+      const rest = letterWithMarks.lastIndex
+      from = found ? rest : 0
+      width = found ? (letterWithMarks.exec(run)?.index ?? run.length) - from : 0
+      letterWithMarks.lastIndex = rest
+    }
+    if (at > last && !(at - last === width && run.startsWith(run.slice(from, from + width), last))) words += ' '
+    if (!found) break
+    words += found[0]
+    last = letterWithMarks.lastIndex
+    count += 1
+  }
   return { start, end, text: words, isName: false }
 }
 

@@ -64,6 +64,8 @@ describe('text that only looks like markup', () => {
     '\n\t<b>x</b>\n',
     '# Heading\n    <div>\n',
     'Text:\n\n***\n    <b>x</b>\n',
+    '---\n    <div>',
+    'Text:\n\n---\n    <b>x</b>\n\nThe end.',
   ])('%j is unchanged', (text) => {
     for (const kind of KINDS) expect(sanitize(text, kind).text).toBe(text)
   })
@@ -73,7 +75,11 @@ describe('text that only looks like markup', () => {
     ['Text:\n    <b>x</b>', 'Text:\n    x'],
     ['- item\n\n    <b>x</b>', '- item\n\n    x'],
     ['Text:\n# no heading for some\n    <b>x</b>', 'Text:\n# no heading for some\n    x'],
-    ['---\n    <b>x</b>', '---\n    x'],
+    // Front matter or a table, which a line below ends.
+    ['---\n    <b>x</b>\n---', '---\n    x\n---'],
+    ['---\r\n    <b>x</b>\r\n...\r\n\r\nText', '---\r\n    x\r\n...\r\n\r\nText'],
+    ['---\n    <b>x</b>\n-<i></i>--', '---\n    x\n---'],
+    ['Text:\n\n---\n    <b>x</b>\n\n  --- ---', 'Text:\n\n---\n    x\n\n  --- ---'],
     ['- item\n# Heading\n    <b>x</b>', '- item\n# Heading\n    x'],
     ['[^1]: note\n\n    <b>x</b>', '[^1]: note\n\n    x'],
     ['!!! note\n\n    <b>x</b>', '!!! note\n\n    x'],

@@ -43,9 +43,22 @@ const PREFIX = /(?:[ \t>]|[-+*][ \t]|\d{1,9}[.)][ \t])*(#{1,6}[ \t])?/y
 const HEADING = /^#{1,6}[ \t]/
 /**
  * A heading or a thematic break. After a blank line it is a block of its own for every parser, so code may follow without another one. A line of
- * hyphens may also begin front matter or a table.
+ * hyphens may also begin front matter or a table, unless no line below it can end these.
  */
-const WHOLE_BLOCK = /^(?:#{1,6}[ \t].*|\*{3,}[ \t]*|_{3,}[ \t]*)$/
+const WHOLE_BLOCK = /^(?:#{1,6}[ \t].*|\*{3,}[ \t]*|_{3,}[ \t]*|-{3,}[ \t]*)$/
+/** The start of the last line of dots or hyphens, with the signs of a table's rulers: it may end front matter or a table. */
+function lastRuler(text: string): number {
+  for (let end = text.length; end > 0; ) {
+    const start = Math.max(text.lastIndexOf('\n', end - 1), text.lastIndexOf('\r', end - 1)) + 1
+    let [at, isRuler] = [start, false]
+    for (; at < end && RULER_SIGNS.includes(text[at] ?? ''); at += 1) isRuler ||= '-.'.includes(text[at] ?? '')
+    if (isRuler && at === end) return start
+    if (start === 0) break
+    end = start - 1
+  }
+  return -1
+}
+const RULER_SIGNS = ' \t-.:|+=>'
 const TABBED_FENCE = /^[ >]*\t[ \t>]*(?:`{3}|~{3})/
 const INDENT = / {4}| {0,3}\t/y
 /** Beginnings of footnotes, definitions and admonitions, which some parsers continue with indented lines. */
@@ -67,7 +80,7 @@ const BACKTICK = 96
 const PIPE = 124
 const TILDE = 126
 /** Whether {@link WHOLE_BLOCK} may match a line that begins with this character. */
-const isWholeBlock = (code: number): boolean => code === HASH || code === STAR || code === UNDERSCORE
+const isWholeBlock = (code: number): boolean => code === HASH || code === STAR || code === UNDERSCORE || code === DASH
 const isDigit = (code: number): boolean => code >= 48 && code <= 57
 /** Whether {@link PREFIX} may match a line that begins with this character. */
 const isPrefix = (code: number): boolean =>
@@ -201,6 +214,7 @@ export function readLines(text: string, isLeadCode: boolean): Lines {
   const ends: number[] = []
   const tabbed = new Set<number>()
   let isAfterBlock = false
+  let ruler: number | undefined
   let previous = { start: 0, isBlank: true, hasPipe: false, content: -1 }
   for (let start = 0; start <= text.length; ) {
     const signs = signsAt(text, start)
@@ -274,6 +288,10 @@ export function readLines(text: string, isLeadCode: boolean): Lines {
       isTableOpen = true
     }
     isAfterBlock = isFlush && previous.isBlank && isWholeBlock(first) && WHOLE_BLOCK.test(text.slice(start, end))
+    if (isAfterBlock && first === DASH) {
+      ruler ??= lastRuler(text)
+      isAfterBlock = ruler <= start
+    }
     previous = { start, isBlank, hasPipe: signs.hasPipe, content: marker }
     start = end + (text.charCodeAt(end) === RETURN && text.charCodeAt(end + 1) === NEWLINE ? 2 : 1)
   }

@@ -404,6 +404,18 @@ function besideName(text: string, start: number, nameEnd: number): Written | und
   return { start: from, end: from + (value.groups.value ?? '').length, isQuoted: true }
 }
 
+const knownScripts = new Map<string, boolean>()
+/** Whether the script of a word has no spaces between words. */
+function isWithoutSpaces(keyword: string): boolean {
+  const known = knownScripts.get(keyword)
+  if (known !== undefined) return known
+  const found =
+    /[^\0-\x7f]/.test(keyword) &&
+    !letter.test(keyword.charAt(0).replace(/[^\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}]/u, ''))
+  knownScripts.set(keyword, found)
+  return found
+}
+
 /**
  * The secret that the word from `start` to `end` names and the text assigns: `DB_PASSWORD=x`, `"clientSecret": "x"`, `--password x`,
  * `<password>x</password>`, `Passwort lautet x`. Bounded: reads at most some hundred characters.
@@ -418,9 +430,7 @@ export function assignedSecretAt(text: string, keyword: string, start: number): 
     const isSaid = /^ (?:is|was|ist|est|es) \w{3}/.test(text.slice(end, end + 9))
     if (!isSaid && !/["'(]|--?[\w-]{0,30}$/.test(text.slice(Math.max(0, start - 24), start))) return undefined
   }
-  const isSpaced =
-    /[^\0-\x7f]/.test(keyword) &&
-    !letter.test(keyword.charAt(0).replace(/[^\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}]/u, ''))
+  const isSpaced = isWithoutSpaces(keyword)
   let nameStop: number | undefined
   if (isSpaced) nameStop = endOf(/\d{0,2}/y, text, end)
   else {
@@ -439,9 +449,10 @@ export function assignedSecretAt(text: string, keyword: string, start: number): 
   const isDoubtful = mayMeanElse(keyword, lead, text.slice(start, end))
   if (otherName.test(lead) || resource.test(lead)) return undefined
 
-  const isQuery = /[?&][\w.-]{0,40}$/.test(lead)
+  const isQuery = (lead.includes('?') || lead.includes('&')) && /[?&][\w.-]{0,40}$/.test(lead)
   // `<span class="password">x`: the word may say how the text of the element looks.
   const isMarked =
+    lead.includes('=') &&
     attribute.test(lead) &&
     !nameAttribute.test(lead) &&
     attributeEnd.test(text.slice(nameStop ?? end, (nameStop ?? end) + 90))
