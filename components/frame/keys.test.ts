@@ -25,6 +25,8 @@ let render: (element: Parameters<Root['render']>[0]) => void
 beforeAll(async () => {
   vi.stubGlobal('window', globalThis)
   vi.stubGlobal('document', browser)
+  // React would look at the window in later tasks, after this file. Nothing here needs them: `flushSync` also runs effects.
+  vi.stubGlobal('setImmediate', () => {})
   for (const name of ['Element', 'HTMLIFrameElement']) vi.stubGlobal(name, class {})
   const { createRoot } = await import('react-dom/client')
   const { flushSync } = await import('react-dom')
@@ -33,8 +35,8 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   render(null)
-  // React looks at `window` once more in tasks that it has scheduled.
-  await new Promise(setImmediate)
+  // React ends its work in a microtask.
+  await new Promise((done) => setTimeout(done))
   vi.unstubAllGlobals()
 })
 
