@@ -1,6 +1,12 @@
 import { type APIRequestContext, expect, type Page } from '@playwright/test'
 import { z } from 'zod'
 
+/**
+ * Whether the browser's interface asked for the address. Chromium and Chrome request the icon of a page when they like, also while the server is
+ * down; the headless shell has no interface.
+ */
+const isOfInterface = (address: string): boolean => /\/(?:icon\.svg|favicon\.ico)(?:\?|$)/.test(address)
+
 /** Problems that the browser reports: policy violations, failed hydration, requests without a response, and console messages. */
 export function complaintsOf(page: Page): string[] {
   const said: string[] = []
@@ -8,14 +14,19 @@ export function complaintsOf(page: Page): string[] {
   page.on('console', (message) => {
     const isProblem = message.type() === 'error' || message.type() === 'warning'
     // The browser says this of a file that a busy machine uses some seconds after it has loaded it.
-    if (isProblem && !message.text().includes('was preloaded using link preload but not used'))
+    if (
+      isProblem &&
+      !isOfInterface(message.location().url) &&
+      !message.text().includes('was preloaded using link preload but not used')
+    )
       said.push(message.text())
   })
   page.on('pageerror', (error) => said.push(error.message))
   // Leaving a page aborts its open requests.
   page.on('requestfailed', (request) => {
     const why = request.failure()?.errorText ?? ''
-    if (why !== 'net::ERR_ABORTED') said.push(`${request.method()} ${request.url()}: ${why}`)
+    if (why !== 'net::ERR_ABORTED' && !isOfInterface(request.url()))
+      said.push(`${request.method()} ${request.url()}: ${why}`)
   })
   return said
 }
@@ -38,6 +49,9 @@ function reportWrongTexts(): void {
   }).observe(document, { subtree: true, childList: true, characterData: true })
 }
 const watchTexts = (page: Page): Promise<unknown> => page.addInitScript(reportWrongTexts)
+
+/** The text of a place of a deletion that shows all its records as left: "310of 310 left". */
+export const hasAllLeft = /([1-9][\d,]*)of \1 left/
 
 export async function fillSignIn(page: Page, { email, password }: { email: string; password: string }): Promise<void> {
   await expect(page.getByLabel('Email', { exact: true })).toBeVisible()

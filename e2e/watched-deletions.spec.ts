@@ -2,7 +2,7 @@ import { expect, type Page, test } from '@playwright/test'
 import { z } from 'zod'
 import { control, sessionOf } from './control.ts'
 import { origin, readCredentials } from './credentials.ts'
-import { alive, complaintsOf } from './journey.ts'
+import { alive, complaintsOf, hasAllLeft } from './journey.ts'
 import { people, requestContext } from './requests.ts'
 
 const Account = z.object({ data: z.object({ account_id: z.string() }) })
@@ -63,9 +63,21 @@ test('a deletion that waits for a store shows this in every tab, after a reload 
         route.fulfill({ contentType: 'text/event-stream', body: `data: ${JSON.stringify(progress)}\n\n` }),
       )
       await third.route('**/progress', (route) => route.fulfill({ json: { data: progress } }))
+      await third.addInitScript(() => {
+        const seen: string[] = []
+        Object.assign(window, { seen })
+        new MutationObserver(() => {
+          for (const place of document.querySelectorAll('main li')) seen.push(place.textContent ?? '')
+        }).observe(document, { subtree: true, childList: true, characterData: true })
+      })
       await third.goto(address)
       await expect(places(third)).toHaveCount(40)
-      await expect(places(third).first()).toContainText('Deleting')
+      // The page opened during the deletion, so the place that is empty does not fall to zero again.
+      await expect(places(third).first()).toContainText('Deleted. Searching again.')
+      await expect(places(third).nth(1)).toContainText('Deleting')
+      const seen = z.array(z.string()).parse(await third.evaluate(() => Reflect.get(window, 'seen')))
+      expect(seen.length).toBeGreaterThan(0)
+      expect(seen.filter((text) => hasAllLeft.test(text))).toEqual([])
       expect(await third.evaluate(() => document.documentElement.scrollWidth)).toBe(320)
       await third.close()
     })

@@ -14,7 +14,7 @@ const place = (more: Partial<ErasurePlace> = {}): ErasurePlace => ({
   waiting_since: null,
   ...more,
 })
-/** The cards before the browser draws the first falling number. */
+/** The cards as the server renders them. */
 function markupOf(places: readonly ErasurePlace[], more: { isOver?: boolean; hasFailed?: boolean } = {}): string {
   const props: ComponentProps<typeof NextIntlClientProvider> = {
     locale: 'en',
@@ -27,11 +27,24 @@ function markupOf(places: readonly ErasurePlace[], more: { isOver?: boolean; has
 }
 const barOf = (markup: string) => /<progress[^>]*>/.exec(markup)?.[0]
 
-it('the number of a place and its bar show the same value while records are deleted', () => {
+it('a page that is opened or reloaded during an erasure begins with the remaining records, in number and bar', () => {
   const markup = markupOf([place({ remaining: 1 })])
-  expect(markup).toMatch(/>3<\/span>.*of 3 left/)
-  expect(barOf(markup)).toContain('value="3" max="3"')
+  expect(markup).toMatch(/>1<\/span>.*of 3 left/)
+  expect(barOf(markup)).toContain('value="1" max="3"')
   expect(markup).toContain('Deleting')
+  expect(markupOf([place({ remaining: 0 })])).toContain('Deleted. Searching again.')
+})
+
+it.each([
+  [{ remaining: 2 }, 'Deleting'],
+  [{ remaining: 2, has_stopped: true }, 'Interrupted: not all deleted yet'],
+  [{ remaining: 0 }, 'Deleted. Searching again.'],
+  [{ remaining: 0, found_again: 0 }, 'Searched again: nothing found'],
+  [{ remaining: 2, held: 2 }, 'Kept by a legal hold: 2. Deleted when the hold ends.'],
+  [{ waiting_since: '2026-01-31T11:00:00.000Z' }, 'Store not answering since'],
+])('the state of a place with %j is announced with its name', (more, words) => {
+  const live = /<p aria-live="polite" aria-atomic="true"[^>]*>(.*?)<\/p>/.exec(markupOf([place(more)]))?.[1]
+  expect(live?.replace(/<[^>]*>/g, '')).toMatch(new RegExp(`^Database: ${words}`))
 })
 
 it('the places of an erasure that has ended show its result immediately', () => {

@@ -3,9 +3,10 @@
 import { clsx } from 'clsx'
 import { CircleCheck } from 'lucide-react'
 import { useFormatter, useTranslations } from 'next-intl'
-import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { type ReactNode, useEffect, useRef, useState, useSyncExternalStore } from 'react'
 import { useDataNames } from '#components/stores/data-names.ts'
 import { ProgressBar } from '#components/ui/progress.tsx'
+import { usePunctuation } from '#components/ui/punctuation.ts'
 import { Time } from '#components/ui/time.tsx'
 
 /** What an erasure has left to do in one place, as `readErasureProgress` returns it. */
@@ -16,6 +17,8 @@ export interface ErasurePlace {
   held: number
   found_again: number | null
   waiting_since: string | null
+  /** Its deletion stopped and waits for somebody. */
+  has_stopped?: boolean
 }
 
 /** Milliseconds in which a shown number reaches its new value. */
@@ -45,6 +48,17 @@ function useFallingNumber(value: number, from: number): number {
   return shown
 }
 
+const never = () => () => {}
+/** Whether the server rendered the component: the page was opened or reloaded while the erasure may already have been running. */
+export function useIsRendered(): boolean {
+  const isRendered = useSyncExternalStore(
+    never,
+    () => false,
+    () => true,
+  )
+  return useState(isRendered)[0]
+}
+
 interface PlaceCardProps {
   place: ErasurePlace
   badge?: ReactNode
@@ -52,14 +66,17 @@ interface PlaceCardProps {
   hasFailed: boolean
 }
 function PlaceCard({ place, badge, isOver, hasFailed }: PlaceCardProps) {
-  const { store, records, remaining, held, found_again, waiting_since } = place
+  const { store, records, remaining, held, found_again, waiting_since, has_stopped } = place
   const t = useTranslations('erasurePlaces')
   const format = useFormatter()
+  const { colon } = usePunctuation()
   const name = useDataNames().place(store)
-  const shown = useFallingNumber(remaining, isOver ? remaining : records)
+  const isRendered = useIsRendered()
+  const shown = useFallingNumber(remaining, isOver || isRendered ? remaining : records)
   // The text says "erased" only after the animated number has reached its end.
   const isErased = remaining === held && shown <= remaining
   const isClean = isErased && found_again === 0
+  const isAmber = waiting_since !== null || (held > 0 && isErased)
   return (
     <li className="grid content-start gap-2 rounded-box border border-line bg-raised p-3">
       <p className="flex flex-wrap items-center justify-between gap-2">
@@ -85,29 +102,36 @@ function PlaceCard({ place, badge, isOver, hasFailed }: PlaceCardProps) {
           />
         </>
       )}
-      {waiting_since !== null ? (
-        <p className="text-sm text-amber">{t.rich('unavailable', { time: () => <Time at={waiting_since} /> })}</p>
-      ) : held > 0 && isErased ? (
-        <p className="text-sm text-amber">{t('held', { count: held })}</p>
-      ) : (
-        <p className={clsx('flex items-center gap-1.5 text-sm', isClean ? 'font-medium text-green' : 'text-quiet')}>
-          {isClean && <CircleCheck aria-hidden className="size-4 shrink-0" />}
-          {!isErased
-            ? t(hasFailed ? 'interrupted' : 'deleting')
-            : found_again === null
-              ? t('searching')
-              : found_again === 0
-                ? t('nothing')
-                : t('again', { count: found_again })}
-        </p>
-      )}
+      {/* Screen readers announce each change with the name of the place, but not each number. */}
+      <p
+        aria-live="polite"
+        aria-atomic
+        className={clsx(
+          'text-sm',
+          isAmber ? 'text-amber' : isClean ? 'flex items-center gap-1.5 font-medium text-green' : 'text-quiet',
+        )}
+      >
+        {isClean && !isAmber && <CircleCheck aria-hidden className="size-4 shrink-0" />}
+        <span className="sr-only">{`${name}${colon}`}</span>
+        {waiting_since !== null
+          ? t.rich('unavailable', { time: () => <Time at={waiting_since} /> })
+          : isAmber
+            ? t('held', { count: held })
+            : !isErased
+              ? t(hasFailed || has_stopped ? 'interrupted' : 'deleting')
+              : found_again === null
+                ? t('searching')
+                : found_again === 0
+                  ? t('nothing')
+                  : t('again', { count: found_again })}
+      </p>
     </li>
   )
 }
 
 /**
  * The places that hold data, each with its remaining records, which fall to zero. Needs the messages `erasurePlaces` and `dataNames`.
- * `badges`: further statuses by place. `isOver`: the erasure had ended when the page opened, so the numbers do not fall.
+ * `badges`: further statuses by place. `isOver`: the page opened during the erasure or after it, so the numbers begin with the present ones.
  * `hasFailed`: nothing is being deleted now.
  */
 export function PlaceCards({

@@ -56,7 +56,7 @@ export const hasWork = ({ records, state, steps }: StoreRow): boolean =>
   records > 0 || steps.some(({ residue }) => (residue ?? 0) > 0) || ['stuck', 'undecided', 'blocked'].includes(state)
 
 /** A row as a place whose records fall to zero. */
-export const placeOf = ({ store, records, erased, held, steps }: StoreRow): ErasurePlace => ({
+export const placeOf = ({ store, records, erased, held, state, steps }: StoreRow): ErasurePlace => ({
   store,
   records,
   remaining: Math.max(held, records - erased),
@@ -65,6 +65,7 @@ export const placeOf = ({ store, records, erased, held, steps }: StoreRow): Eras
     ? steps.reduce((sum, { residue }) => sum + (residue ?? 0), 0)
     : null,
   waiting_since: steps.find(({ waiting_since }) => waiting_since !== null)?.waiting_since ?? null,
+  has_stopped: state === 'stuck' || state === 'undecided',
 })
 
 export const resultNames = [

@@ -11,6 +11,7 @@ import {
   filedDeletionStatus,
   isDeleteWord,
   isStillCounting,
+  type UnderReceipt,
 } from './deletion-rules.ts'
 
 const line = (holder: string, count: number, ...held: number[]) => ({
@@ -133,12 +134,11 @@ describe('askedIn', () => {
 const now = new Date('2026-11-21T12:00:00.000Z')
 const later = '2026-11-22T12:00:00.000Z'
 type Given = Parameters<typeof requestSayingOf>[0]
-const standing = (state: RequestState, more: Partial<Given> = {}) => {
+const standing = (state: RequestState, more: Partial<Given> = {}, receipt?: UnderReceipt) => {
   const part = { kind: 'erasure' as const, started_at: null, finished_at: null, outcome: {} }
-  const hasBegun = state === 'running' || state === 'failed'
-  const parts = [{ ...part, state: hasBegun ? ('running' as const) : ('pending' as const) }]
+  const parts = [{ ...part, state: state === 'running' || state === 'failed' ? state : ('pending' as const) }]
   const request = { state, kinds: ['erasure' as const], subject: 'person' as const, paused: null, waiting_until: later }
-  return filedDeletionStatus(requestSayingOf({ ...request, parts, ...more }, [], now))
+  return filedDeletionStatus(requestSayingOf({ ...request, parts, ...more }, [], now), receipt)
 }
 
 test.each([
@@ -165,10 +165,17 @@ test('askedStanding returns waiting during the grace period, afterCopy until the
   expect(standing('waiting', { paused: { since: later, reason: '' } })).toBeUndefined()
 })
 
+test('filedDeletionStatus returns failed when the erasure of a running request waits for a retry', () => {
+  expect(standing('running', {}, 'failed')).toBe('failed')
+  expect(standing('running', {}, 'under_way')).toBe('running')
+  expect(standing('waiting', {}, 'failed')).toBe('waiting')
+})
+
 test.each([
   ['signed', later, 'done'],
   ['signed_held', later, 'held'],
   ['under_way', undefined, 'running'],
+  ['failed', undefined, 'failed'],
   ['held', undefined, 'heldWhole'],
   [undefined, later, 'aheadOut'],
   [undefined, now.toISOString(), 'begunOut'],

@@ -132,16 +132,17 @@ const statuses = {
   begunOut: [],
 } as const satisfies Record<string, readonly RequestSaying[]>
 
-/** Undefined if the words of the request page apply. */
-export function filedDeletionStatus(saying: RequestSaying): FiledDeletionStatus | undefined {
+/** Undefined if the words of the request page apply. The progress of the erasure may know of its failure first. */
+export function filedDeletionStatus(saying: RequestSaying, receipt: UnderReceipt): FiledDeletionStatus | undefined {
+  if (receipt === 'failed' && statuses.running.some((one) => one === saying)) return 'failed'
   for (const [standing, sayings] of Object.entries(statuses))
     if (sayings.some((one) => one === saying) && isStanding(standing)) return standing
   return undefined
 }
 const isStanding = (name: string): name is FiledDeletionStatus => Object.hasOwn(statuses, name)
 
-/** The state of the erasure according to its receipt id; undefined if no erasure began under it. */
-export type UnderReceipt = 'signed' | 'signed_held' | 'under_way' | 'held' | undefined
+/** The state of the erasure according to its receipt id; undefined if no erasure began under it. `failed`: it waits for a retry. */
+export type UnderReceipt = 'signed' | 'signed_held' | 'under_way' | 'failed' | 'held' | undefined
 
 /**
  * The state of an erasure for people who cannot query it, because their session has ended or the request no longer names anybody. Only the
@@ -157,6 +158,8 @@ export function agentsNotYetFiled(receipt: UnderReceipt, until: string | undefin
       return 'heldWhole'
     case 'under_way':
       return 'running'
+    case 'failed':
+      return 'failed'
     default:
       return until !== undefined && Date.parse(until) > now.getTime() ? 'aheadOut' : 'begunOut'
   }

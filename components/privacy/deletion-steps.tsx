@@ -4,7 +4,7 @@ import { Stamp } from 'lucide-react'
 import { useRouter } from 'next/navigation'
 import { useFormatter, useNow, useTranslations } from 'next-intl'
 import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react'
-import { PlaceCards } from '#components/erasures/place-cards.tsx'
+import { PlaceCards, useIsRendered } from '#components/erasures/place-cards.tsx'
 import { useApiQuery } from '#components/frame/api-query.ts'
 import { parseAsStringLiteral } from '#components/frame/query-parsers.ts'
 import { useQueryStates } from '#components/frame/query-state.ts'
@@ -485,6 +485,8 @@ export function DeletionProgress({ receiptId, isSlow = false }: { receiptId: str
   const t = useTranslations('deletion.done')
   const router = useRouter()
   const [progress, setProgress] = useState<ErasureProgress>()
+  // After a reload, the numbers do not fall again.
+  const isReloaded = useIsRendered()
   const [isFollowed, setFollowed] = useState(false)
   const isOver = progress?.state === 'done'
   const wakes = useWakes()
@@ -534,10 +536,15 @@ export function DeletionProgress({ receiptId, isSlow = false }: { receiptId: str
   }, [router, receiptId, isSlow, isFollowed, isOver])
 
   if (!progress || progress.places.length === 0 || isStillCounting(progress))
-    return <ProgressBar value={0} max={0} label={t('states.running.title')} />
+    return (
+      <div className="grid gap-2">
+        <ProgressBar value={0} max={0} label={t('states.running.title')} />
+        <p role="status">{progress?.state === 'planning' && t('counting')}</p>
+      </div>
+    )
   return (
     <div className="grid gap-4">
-      <PlaceCards places={progress.places} hasFailed={progress.state === 'failed'} />
+      <PlaceCards places={progress.places} isOver={isReloaded} hasFailed={progress.state === 'failed'} />
       <p role="status" className="flex min-h-8 items-center gap-2 font-medium">
         {isOver && (
           <>

@@ -28,7 +28,7 @@ const request = (more: Partial<Given> = {}): Given => ({
 })
 const part = (
   kind: 'access' | 'rectification' | 'erasure',
-  state: 'pending' | 'running' | 'partly_done',
+  state: 'pending' | 'running' | 'partly_done' | 'failed',
   outcome = {},
 ) => ({
   kind,
@@ -89,7 +89,9 @@ describe('sayingOf', () => {
     ['taken', request({ state: 'cancelled' }), [event('cancelled', { request_id: 'preq_1' })]],
     ['expired', request({ state: 'cancelled' }), [event('received'), event('expired')]],
     ['rejected', request({ state: 'rejected' })],
-    ['failedErasure', request({ state: 'failed', parts: [part('erasure', 'running')] })],
+    ['failedErasure', request({ state: 'failed', parts: [part('erasure', 'failed')] })],
+    // Only the copy failed: the erasure began without it.
+    ['erasingPerson', request({ state: 'failed', parts: [part('access', 'failed'), part('erasure', 'running')] })],
     ['failed', request({ state: 'failed', kinds: ['access'], parts: [part('access', 'running')] })],
   ]
   it.each(cases)('returns %s', (saying, given, timeline = []) =>

@@ -66,7 +66,8 @@ export function requestSayingOf(request: RequestStatus, timeline: readonly Shown
   const whom = request.subject === 'agent' ? 'Agent' : 'Person'
   if (isClosed(request.state)) return saidClosed(request, timeline)
   if (request.paused !== null) return 'paused'
-  const isErasing = hasErasure(request) && partOf(request, 'erasure')?.state !== 'pending'
+  const erasure = partOf(request, 'erasure')?.state
+  const isErasing = hasErasure(request) && erasure !== 'pending'
   switch (request.state) {
     case 'waiting':
       return saidWaiting(request, timeline, now)
@@ -79,7 +80,8 @@ export function requestSayingOf(request: RequestStatus, timeline: readonly Shown
       if (!hasErasure(request)) return 'partlyOther'
       return isKeptWhole(request) ? 'keptWhole' : 'partly'
     case 'failed':
-      return isErasing ? 'failedErasure' : 'failed'
+      if (isErasing) return erasure === 'failed' ? 'failedErasure' : (`erasing${whom}` as const)
+      return 'failed'
     default:
       return request.state === 'verified' ? 'verified' : 'received'
   }

@@ -25,7 +25,7 @@ export const ErasureProgress = z
   .strictObject({
     state: z
       .enum(['waiting', 'planning', 'erasing', 'verifying', 'held', 'done', 'failed'])
-      .meta({ description: 'waiting: no erasure with this receipt has started; the id may be unknown' }),
+      .meta({ description: 'waiting: not started, or the id is unknown; failed: waits for a retry' }),
     places: z.array(
       z.strictObject({
         store: z.string(),

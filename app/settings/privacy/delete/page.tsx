@@ -295,11 +295,15 @@ const agentNameIn = async (accountId: string, requestId: string): Promise<string
 
 async function underReceipt(id: string | null): Promise<UnderReceipt> {
   const found = id === null ? undefined : await receiptNamed(id)
+  if (found === 'under_way' && id !== null) {
+    const progress = await unlessMissing(callUseCase(app.receipts.progress, { params: { id } }))
+    return progress?.data.state === 'failed' ? 'failed' : found
+  }
   if (typeof found !== 'object') return found
   return legalHoldCountsIn(found) > 0 ? 'signed_held' : 'signed'
 }
 
-/** Statuses that end in the receipt without an action of the person. */
+/** Statuses of a deletion that has its progress on this page. */
 const going: readonly (FiledDeletionStatus | undefined)[] = ['running', 'failed', 'afterCopy']
 
 interface FiledDeletionProps {
@@ -315,7 +319,7 @@ async function FiledDeletionPage({ asked, detail, agentName }: FiledDeletionProp
   const [t, now, receipt] = await Promise.all([getTranslations('deletion'), getNow(), underReceipt(receiptId)])
   if (receiptId !== null && (receipt === 'signed' || receipt === 'signed_held')) redirect(`/receipts/${receiptId}`)
   const saying = detail && requestSayingOf(detail, detail.timeline, now)
-  const status = saying ? filedDeletionStatus(saying) : agentsNotYetFiled(receipt, asked.until, now)
+  const status = saying ? filedDeletionStatus(saying, receipt) : agentsNotYetFiled(receipt, asked.until, now)
   const agentId = detail ? detail.agent_id : (asked.agent ?? null)
   const agent = agentId === null ? null : (agentName ?? agentId)
   const until = detail ? detail.waiting_until : (asked.until ?? null)

@@ -157,6 +157,23 @@ it('an erasure that fails in the middle shows its remaining records', async () =
   expect(['erasing', 'failed']).toContain(broken.state)
 })
 
+it('GET /v1/receipts/{id}/progress returns failed while a stuck step blocks all others, until it is retried', async () => {
+  const { runId, receiptId } = await begun()
+  control.beforeErase = () => {
+    throw new Error('the store broke')
+  }
+  await drain(test, { mayFail: true })
+  control.beforeErase = undefined
+  expect(await progressOf(receiptId)).toMatchObject({
+    state: 'failed',
+    places: expect.arrayContaining([expect.objectContaining({ store: 'notebook', remaining: 3 })]),
+  })
+  await test.db.transaction((tx) => test.app.subjectErasures.retry(tx, runId, undefined, test.clock.now()))
+  expect((await progressOf(receiptId)).state).toBe('erasing')
+  await drain(test)
+  expect((await progressOf(receiptId)).state).toBe('done')
+})
+
 it('the progress names a store that does not answer before the records are counted, and since when', async () => {
   const { receiptId } = await begun()
   side.slow = async (asked) => {

@@ -352,6 +352,10 @@ const longestUnknown = 120_000
 
 const sum = (counts: readonly number[]): number => counts.reduce((all, one) => all + one, 0)
 
+/** Whether nothing is being deleted until somebody retries the run: a step is stuck and blocks all others. */
+const hasStopped = (state: RunState, steps: readonly Pick<StepRow, 'store' | 'position' | 'state'>[]): boolean =>
+  state === 'erasing' && steps.some((step) => step.state === 'stuck') && dueSteps(steps).length === 0
+
 /** The progress of the run that will sign, or has signed, a receipt. Undefined if no run has this receipt. */
 async function progressOf(
   { prisma }: Pick<Database, 'prisma'>,
@@ -381,7 +385,7 @@ async function progressOf(
     .filter(([store]) => !run.steps.some((step) => step.store === store))
     .map(([store, since]) => ({ store, records: 0, remaining: 0, held: 0, found_again: null, waiting_since: since }))
   return {
-    state: run.state,
+    state: hasStopped(run.state, run.steps) ? 'failed' : run.state,
     places: [...places.filter(({ records, waiting_since }) => records > 0 || waiting_since !== null), ...unplanned],
   }
 }
