@@ -251,8 +251,8 @@ async function mayStillInvite(
   createdBy: string,
 ): Promise<boolean> {
   if (createdBy.startsWith('user:')) return (await activeAdminIds(tx)).includes(createdBy.slice('user:'.length))
-  const isRetired = (await agentOf(tx, createdBy))?.status === 'dead'
-  return !isRetired && (await tokens.scopesInUse(tx, createdBy, now)).includes('admin')
+  const agent = await tx.agent.findUnique({ where: { id: createdBy }, select: { status: true } })
+  return agent?.status !== 'dead' && (await tokens.scopesInUse(tx, createdBy, now)).includes('admin')
 }
 
 /**
